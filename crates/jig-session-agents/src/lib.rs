@@ -1,0 +1,1 @@
+//! Each agent's own records and lines turned into events.

@@ -1,0 +1,1 @@
+//! Membership, mail and path claims in plain files.

@@ -1,0 +1,1 @@
+//! Where a path's repository is, found without running git.

@@ -1,0 +1,1 @@
+//! Who wrote this, and is that process still running?

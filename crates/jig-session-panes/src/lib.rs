@@ -1,0 +1,1 @@
+//! tmux panes: discovery, classification, bulk plans and their queue.

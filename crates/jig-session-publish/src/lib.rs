@@ -1,0 +1,1 @@
+//! The writer: events in, one session's status file out.

@@ -1,0 +1,1 @@
+//! The request file: publish one, take one, judge it, answer it.

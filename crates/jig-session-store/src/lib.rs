@@ -1,0 +1,1 @@
+//! The reader: folders of status files joined with verdicts into one view.

@@ -1,0 +1,57 @@
+//! What every command is given: the environment as it was at the start, the clock, and the output.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::failure::{Code, Failure};
+
+/// One run of the program.
+pub(crate) struct App {
+    /// The environment, read once.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// `--json` was given.
+    pub(crate) json: bool,
+    /// Colour is wanted on stdout.
+    pub(crate) color: bool,
+}
+
+impl App {
+    pub(crate) fn new(json: bool, color: Option<bool>) -> Self {
+        let env: Vec<_> = std::env::vars_os().collect();
+        let plain = env.iter().any(|(name, value)| name == "NO_COLOR" && !value.is_empty());
+        let color = color.unwrap_or_else(|| !plain && io::stdout().is_terminal());
+        Self { env, json, color }
+    }
+
+    /// A variable's value; one that is not UTF-8 counts as unset.
+    pub(crate) fn var(&self, name: &str) -> Option<&str> {
+        self.env.iter().find(|(n, _)| n == name).and_then(|(_, value)| value.to_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Writes text to stdout; the caller ends its lines itself.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
+    }
+
+    /// Writes one document on one line.
+    pub(crate) fn print_json(&self, document: &impl Serialize) -> Result<(), Failure> {
+        let mut text = serde_json::to_string(document)
+            .map_err(|error| Failure::new(Code::Io, format!("cannot write the document: {error}")))?;
+        text.push('\n');
+        self.print(&text)
+    }
+
+    /// Writes a note for people to stderr. A stderr that cannot be written is nobody's loss.
+    pub(crate) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+}
+
+/// A closed pipe is the reader's choice: `cli::main` ends quietly on it.
+fn stdout_failed(error: io::Error) -> Failure {
+    let errno = error.raw_os_error();
+    Failure::new(Code::Io, format!("cannot write to stdout: {error}")).errno(errno)
+}

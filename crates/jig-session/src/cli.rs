@@ -1,0 +1,148 @@
+//! The command line: what can be typed, and how a run ends.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::app::App;
+use crate::commands;
+use crate::failure::{Exit, Failure, Outcome};
+
+/// Which coding-agent sessions live, what they do, and which one waits for you.
+#[derive(Parser, Debug)]
+#[command(name = "jig-session", version, max_term_width = 100)]
+struct Cli {
+    /// Print one JSON document and nothing else
+    #[arg(long, global = true)]
+    json: bool,
+    /// Colour the output: auto, always or never
+    #[arg(long, global = true, default_value = "auto", value_parser = ["auto", "always", "never"])]
+    color: String,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// List the live sessions, the ones that wait for you first
+    Ls(commands::ls::Args),
+    /// Show one session's status file
+    Show(commands::show::Args),
+    /// Follow the sessions as they change
+    Watch(commands::watch::Args),
+    /// Wait until a session settles
+    Wait(commands::wait::Args),
+    /// Say why a session's verdict and state are what they are
+    Explain(commands::explain::Args),
+    /// Show what fills a session's context
+    Context(commands::context::Args),
+    /// Print every folder and file that is used
+    Paths(commands::paths::Args),
+    /// Check documents against their schemas
+    Validate(commands::validate::Args),
+    /// Print a format's JSON Schema
+    Schema(commands::schema::Args),
+    /// Remove what crashed sessions left behind
+    Prune(commands::prune::Args),
+    /// Look for what is wrong and say how to mend it
+    Doctor(commands::doctor::Args),
+    /// Show the main job on a recorded session
+    Demo(commands::demo::Args),
+    /// Publish a session from events on stdin
+    Publish(commands::publish::Args),
+    /// Serve Pi's bridge on stdio
+    Host(commands::host::Args),
+    /// Ask a session for a switch or a reload
+    Request(commands::request::Args),
+    /// Install, remove and show an agent's hooks
+    Hooks(commands::hooks::Args),
+    /// List tmux panes and what their agents do
+    Live(commands::live::Args),
+    /// Plan and run an action over many panes
+    Bulk(commands::bulk::Args),
+    /// pi-king sessions, layout and metrics
+    King(commands::king::Args),
+    /// The session bus: members, mail, claims
+    Bus(commands::bus::Args),
+    /// Serve the session bus as an MCP server on stdio
+    Mcp(commands::mcp::Args),
+}
+
+/// Runs the program with this process's arguments.
+pub(crate) fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let json = args.iter().any(|arg| arg == "--json");
+    match Cli::try_parse_from(args) {
+        Ok(cli) => {
+            let color = match cli.color.as_str() {
+                "always" => Some(true),
+                "never" => Some(false),
+                _ => None,
+            };
+            let app = App::new(cli.json, color);
+            finish(&app, dispatch(&cli.command, &app))
+        }
+        Err(error) => unparsed(json, &error),
+    }
+}
+
+fn dispatch(command: &Command, app: &App) -> Outcome {
+    match command {
+        Command::Ls(args) => commands::ls::run(args, app),
+        Command::Show(args) => commands::show::run(args, app),
+        Command::Watch(args) => commands::watch::run(args, app),
+        Command::Wait(args) => commands::wait::run(args, app),
+        Command::Explain(args) => commands::explain::run(args, app),
+        Command::Context(args) => commands::context::run(args, app),
+        Command::Paths(args) => commands::paths::run(args, app),
+        Command::Validate(args) => commands::validate::run(args, app),
+        Command::Schema(args) => commands::schema::run(args, app),
+        Command::Prune(args) => commands::prune::run(args, app),
+        Command::Doctor(args) => commands::doctor::run(args, app),
+        Command::Demo(args) => commands::demo::run(args, app),
+        Command::Publish(args) => commands::publish::run(args, app),
+        Command::Host(args) => commands::host::run(args, app),
+        Command::Request(args) => commands::request::run(args, app),
+        Command::Hooks(args) => commands::hooks::run(args, app),
+        Command::Live(args) => commands::live::run(args, app),
+        Command::Bulk(args) => commands::bulk::run(args, app),
+        Command::King(args) => commands::king::run(args, app),
+        Command::Bus(args) => commands::bus::run(args, app),
+        Command::Mcp(args) => commands::mcp::run(args, app),
+    }
+}
+
+/// Help and version go to stdout with 0; anything else is a usage error, 2.
+fn unparsed(json: bool, error: &clap::Error) -> ExitCode {
+    use crate::failure::Code;
+    let shown = matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
+    if shown || !json {
+        // A closed stdout or stderr is nobody's loss here.
+        let _ = error.print();
+        return ExitCode::from(if shown { 0 } else { Code::Usage.exit() });
+    }
+    let text = error.to_string();
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let app = App::new(true, Some(false));
+    finish(&app, Err(Failure::new(Code::Usage, message).hint("see jig-session --help")))
+}
+
+/// Prints a failure where it belongs and gives the exit code.
+fn finish(app: &App, outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(Exit(code)) => ExitCode::from(code),
+        // The reader closed the pipe: it has what it wanted.
+        Err(failure) if failure.errno == Some(rustix::io::Errno::PIPE.raw_os_error()) && failure.path.is_none() => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            if app.json {
+                app.note(&failure.document().to_string());
+            } else {
+                app.note(&failure.to_string());
+            }
+            ExitCode::from(failure.code.exit())
+        }
+    }
+}

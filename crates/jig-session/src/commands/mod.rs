@@ -1,0 +1,23 @@
+//! One module a command.
+
+pub(crate) mod ls;
+pub(crate) mod show;
+pub(crate) mod watch;
+pub(crate) mod wait;
+pub(crate) mod explain;
+pub(crate) mod context;
+pub(crate) mod paths;
+pub(crate) mod validate;
+pub(crate) mod schema;
+pub(crate) mod prune;
+pub(crate) mod doctor;
+pub(crate) mod demo;
+pub(crate) mod publish;
+pub(crate) mod host;
+pub(crate) mod request;
+pub(crate) mod hooks;
+pub(crate) mod live;
+pub(crate) mod bulk;
+pub(crate) mod king;
+pub(crate) mod bus;
+pub(crate) mod mcp;

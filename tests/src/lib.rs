@@ -1,0 +1,1 @@
+//! Workspace-level tests; see the `tests` folder beside this one.

@@ -1,0 +1,5 @@
+//! The project's own tasks: `cargo xtask test`, `schemas`, `faults`, `bench`, `e2e`.
+
+fn main() -> anyhow::Result<()> {
+    anyhow::bail!("no task yet")
+}
