@@ -1,5 +1,24 @@
-//! The project's own tasks: `cargo xtask test`, `schemas`, `faults`, `bench`, `e2e`.
+//! The project's own tasks. `cargo xtask help` lists them.
 
-fn main() -> anyhow::Result<()> {
-    anyhow::bail!("no task yet")
+mod run;
+mod test;
+
+use std::process::ExitCode;
+
+/// A task: its name, what it is for, and what runs it with the rest of the arguments.
+type Task = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
+
+const TASKS: &[Task] = &[("test", "all checks and tests; with CI=true it also installs what they need", test::run_all)];
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let name = args.first().map(String::as_str).unwrap_or("help");
+    if let Some((_, _, task)) = TASKS.iter().find(|(task, ..)| *task == name) {
+        return task(&args[1..]);
+    }
+    run::say("tasks:");
+    for (task, about, _) in TASKS {
+        run::say(&format!("  cargo xtask {task:8} {about}"));
+    }
+    Ok(if name == "help" { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }

@@ -1,0 +1,196 @@
+//! `cargo xtask test`: every check and test, one line a step, and a count at the end.
+
+mod packages;
+mod policy;
+mod readme;
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use crate::run::{Ran, cargo, in_ci, root, run, say, target};
+
+/// What a step found.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) passed: usize,
+    pub(crate) failed: Vec<String>,
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Found {
+    /// One check that is right or wrong.
+    pub(crate) fn check(&mut self, ok: bool, what: impl Into<String>) {
+        if ok {
+            self.passed += 1;
+        } else {
+            self.failed.push(what.into());
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed.extend(other.failed);
+        self.skipped.extend(other.skipped);
+    }
+}
+
+type Step = (&'static str, fn() -> anyhow::Result<Found>);
+
+/// In this order: what fails quickly comes first.
+const STEPS: &[Step] = &[
+    ("packages", packages::install),
+    ("format", || whole("cargo fmt --check", cargo(&["fmt", "--all", "--check"]))),
+    ("policy", policy::check),
+    ("lints", || {
+        let args = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        whole("cargo clippy", cargo(&args))
+    }),
+    ("tests", tests),
+    ("schemas", || whole("cargo xtask schemas --check", xtask(&["schemas", "--check"]))),
+    ("package", package),
+    ("release", || whole("cargo build --release", cargo(&["build", "--quiet", "--release", "-p", "jig-session"]))),
+    ("install", install),
+    ("readme", readme::check),
+    ("faults", || whole("cargo xtask faults --short", xtask(&["faults", "--short"]))),
+    ("pi", || whole("cargo xtask e2e pi", xtask(&["e2e", "pi"]))),
+];
+
+/// Runs all steps, or those that are named.
+pub(crate) fn run_steps(wanted: &[String]) -> anyhow::Result<Found> {
+    let mut all = Found::default();
+    for (name, step) in STEPS {
+        if !wanted.is_empty() && !wanted.iter().any(|one| one == name) {
+            continue;
+        }
+        say(&format!("--- {name}"));
+        let begun = Instant::now();
+        let found =
+            step().unwrap_or_else(|error| Found { failed: vec![format!("{name}: {error:#}")], ..Found::default() });
+        let (passed, failed, skipped) = (found.passed, found.failed.len(), found.skipped.len());
+        for line in &found.failed {
+            say(&format!("FAILED {line}"));
+        }
+        say(&format!(
+            "    {name}: {passed} passed, {failed} failed, {skipped} skipped, {} s",
+            begun.elapsed().as_secs()
+        ));
+        all.add(found);
+    }
+    Ok(all)
+}
+
+pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
+    if let Some(unknown) = args.iter().find(|arg| !STEPS.iter().any(|(name, _)| name == arg)) {
+        let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        anyhow::bail!("no step {unknown}; the steps are {}", names.join(", "));
+    }
+    let all = run_steps(args)?;
+    say("");
+    for line in &all.failed {
+        say(&format!("FAILED {line}"));
+    }
+    for line in &all.skipped {
+        say(&format!("SKIPPED {line}"));
+    }
+    say(&format!("{} passed, {} failed, {} skipped", all.passed, all.failed.len(), all.skipped.len()));
+    Ok(if all.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A command that is one check as a whole; its own `N passed` line and `SKIPPED` lines are counted when it prints them.
+fn whole(name: &str, mut command: Command) -> anyhow::Result<Found> {
+    let ran = run(&mut command, |_| true)?;
+    let mut found = Found { skipped: skipped(&ran), ..Found::default() };
+    let passed = ran.lines.iter().rev().find_map(|line| count(line, " passed"));
+    found.passed = passed.unwrap_or(usize::from(ran.status.success()));
+    if !ran.status.success() {
+        found.failed.push(format!("{name} ended with {}", ran.status));
+    }
+    Ok(found)
+}
+
+fn xtask(args: &[&str]) -> Command {
+    let mut all = vec!["run", "--quiet", "--package", "xtask", "--"];
+    all.extend(args);
+    cargo(&all)
+}
+
+/// The tests of all crates, doc tests too.
+fn tests() -> anyhow::Result<Found> {
+    let args = ["test", "--quiet", "--workspace", "--no-fail-fast", "--", "--show-output", "--format=pretty"];
+    let ran = run(&mut cargo(&args), |line| {
+        line.contains("panicked at")
+            || line.contains("FAILED")
+            || line.starts_with("error")
+            || line.contains("SKIPPED ")
+    })?;
+    let mut found = Found { skipped: skipped(&ran), ..Found::default() };
+    for line in &ran.lines {
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            found.failed.push(name.to_owned());
+        } else if line.starts_with("test result: ") {
+            found.passed += count(line, " passed").unwrap_or(0);
+            let ignored = count(line, " ignored").unwrap_or(0);
+            if ignored > 0 {
+                found.skipped.push(format!("{ignored} tests that are marked as ignored"));
+            }
+        }
+    }
+    // A skipped test returns like a passed one; it is counted once, as skipped.
+    found.passed = found.passed.saturating_sub(found.skipped.len());
+    if !ran.status.success() {
+        // The whole of what a failed test said, for whoever reads the log.
+        let from = ran.lines.iter().position(|line| line == "failures:").unwrap_or(0);
+        for line in ran.lines.iter().skip(from).filter(|line| !line.is_empty()).take(400) {
+            say(line);
+        }
+        if found.failed.is_empty() {
+            found.failed.push(format!("cargo test ended with {}", ran.status));
+        }
+    }
+    Ok(found)
+}
+
+/// The lines `SKIPPED name: why`, each once.
+fn skipped(ran: &Ran) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for line in &ran.lines {
+        if let Some((_, rest)) = line.split_once("SKIPPED ")
+            && !all.iter().any(|one| one == rest)
+        {
+            all.push(rest.to_owned());
+        }
+    }
+    all
+}
+
+/// The number before a word such as ` passed`.
+fn count(line: &str, word: &str) -> Option<usize> {
+    let (before, _) = line.split_once(word)?;
+    before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Every published crate builds from its own archive.
+fn package() -> anyhow::Result<Found> {
+    let args =
+        ["package", "--quiet", "--workspace", "--exclude", "xtask", "--exclude", "jig-session-tests", "--allow-dirty"];
+    whole("cargo package", cargo(&args))
+}
+
+/// The README's install line, from the checkout.
+fn install() -> anyhow::Result<Found> {
+    let place = target().join("install");
+    let place = place.to_string_lossy();
+    let mut found = whole(
+        "cargo install",
+        cargo(&["install", "--quiet", "--path", "crates/jig-session", "--root", &place, "--force"]),
+    )?;
+    let program = target().join("install/bin/jig-session");
+    let ran = run(Command::new(&program).arg("--version").current_dir(root()), |_| true)?;
+    found.check(ran.status.success(), "the installed program runs");
+    Ok(found)
+}
+
+/// What is missing is an error in CI and a skip elsewhere.
+pub(crate) fn missing(found: &mut Found, what: String) {
+    if in_ci() { found.failed.push(what) } else { found.skipped.push(what) }
+}

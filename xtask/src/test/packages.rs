@@ -1,0 +1,52 @@
+//! The programs that tests use, by Debian package.
+
+use std::process::Command;
+
+use super::{Found, missing};
+use crate::run::{in_ci, run, say, variable};
+
+/// A program the tests call, and the package that brings it.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("tmux", "tmux"),
+    ("strace", "strace"),
+    ("git", "git"),
+    ("python3", "python3"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("unshare", "util-linux"),
+];
+
+/// With `CI` set installs what is missing; elsewhere names it with the command.
+pub(crate) fn install() -> anyhow::Result<Found> {
+    let mut found = Found::default();
+    let lacking = lacking();
+    if !lacking.is_empty() && in_ci() {
+        let packages: Vec<_> = lacking.iter().map(|(_, package)| *package).collect();
+        let apt = || {
+            let mut command = Command::new("apt-get");
+            command.env("DEBIAN_FRONTEND", "noninteractive");
+            command
+        };
+        run(apt().args(["update", "--quiet"]), |line| line.starts_with("E:"))?;
+        run(apt().args(["install", "--yes", "--quiet", "--no-install-recommends"]).args(packages), |line| {
+            line.starts_with("E:")
+        })?;
+    }
+    let still = self::lacking();
+    found.passed = PROGRAMS.len() - still.len();
+    for (program, package) in still {
+        missing(&mut found, format!("{program} is missing; install it with: apt-get install {package}"));
+    }
+    if found.failed.is_empty() && found.skipped.is_empty() {
+        say("    all programs are there");
+    }
+    Ok(found)
+}
+
+fn lacking() -> Vec<&'static (&'static str, &'static str)> {
+    let path = variable("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    PROGRAMS
+        .iter()
+        .filter(|(program, _)| !path.split(':').any(|dir| std::path::Path::new(dir).join(program).is_file()))
+        .collect()
+}

@@ -1,0 +1,83 @@
+//! House rules over the tree and its dependencies: licences, duplicate versions, lints, file sizes, forbidden words.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::Found;
+use crate::run::{cargo, root, run, say};
+
+/// Hard limit of lines in a Rust file: above it there is a second idea inside.
+const MAX_LINES: usize = 600;
+
+/// Words that must not occur in a file of the project, joined here so that this file does not hold them.
+const FORBIDDEN: &[&[&str]] = &[&["..", "/shared"], &["/work", "/main"], &["/work", "/wt"], &["/work", "/shared"]];
+
+pub(crate) fn check() -> anyhow::Result<Found> {
+    let mut found = Found::default();
+    dependencies(&mut found)?;
+    files(&mut found)?;
+    Ok(found)
+}
+
+fn dependencies(found: &mut Found) -> anyhow::Result<()> {
+    let ran = run(&mut cargo(&["metadata", "--format-version", "1"]), |_| false)?;
+    let text = ran.lines.iter().find(|line| line.starts_with('{')).context("cargo metadata printed no document")?;
+    let metadata: Value = serde_json::from_str(text).context("cargo metadata printed something that is not JSON")?;
+    let allowed = allowed_licences()?;
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        versions.entry(name).or_default().push(package["version"].as_str().unwrap_or_default());
+        let licence = package["license"].as_str().unwrap_or_default();
+        found.check(fits(licence, &allowed), format!("licence {licence:?} of {name} is not in deny.toml's list"));
+        if package["source"].is_null() {
+            let manifest = package["manifest_path"].as_str().unwrap_or_default();
+            let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {manifest}"))?;
+            found.check(text.contains("[lints]\nworkspace = true"), format!("{name} lacks the workspace's lints"));
+        }
+    }
+    // Two versions of one crate cost build time and size; they are named so that somebody minds.
+    for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
+        say(&format!("    note: {name} is there as {}", versions.join(" and ")));
+    }
+    Ok(())
+}
+
+/// `A OR B` needs one of them, `A AND B` all; brackets only group.
+fn fits(licence: &str, allowed: &[String]) -> bool {
+    let clean = licence.replace(['(', ')'], " ").replace('/', " OR ");
+    !clean.trim().is_empty()
+        && clean.split(" AND ").all(|part| part.split(" OR ").any(|one| allowed.iter().any(|name| name == one.trim())))
+}
+
+fn allowed_licences() -> anyhow::Result<Vec<String>> {
+    let path = root().join("deny.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let line = text.lines().find(|line| line.starts_with("allow = [")).context("deny.toml has no list of licences")?;
+    Ok(line.split('"').skip(1).step_by(2).map(str::to_owned).collect())
+}
+
+fn files(found: &mut Found) -> anyhow::Result<()> {
+    let ran = run(std::process::Command::new("git").args(["ls-files"]).current_dir(root()), |_| false)?;
+    let words: Vec<String> = FORBIDDEN.iter().map(|parts| parts.concat()).collect();
+    let mut clean = true;
+    for name in &ran.lines {
+        let Ok(bytes) = std::fs::read(root().join(name)) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        for word in &words {
+            if text.contains(word.as_str()) {
+                clean = false;
+                found.failed.push(format!("{name} names {word}"));
+            }
+        }
+        if Path::new(name).extension().is_some_and(|extension| extension == "rs") {
+            let lines = text.lines().count();
+            found.check(lines <= MAX_LINES, format!("{name} has {lines} lines, more than {MAX_LINES}"));
+        }
+    }
+    found.check(clean, "no file names a folder outside the project");
+    Ok(())
+}
