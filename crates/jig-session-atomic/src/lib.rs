@@ -1,1 +1,26 @@
 //! A verified private folder whose files are written whole or not at all.
+//!
+//! [`PrivateDir`] is the only way the project touches a folder that other processes read and write too. It is opened
+//! once, verified (a folder, ours, mode 0700), held open, and every operation is relative to that descriptor, so that
+//! nobody can put another folder in its place half-way. A file is replaced by a temporary in the same folder and one
+//! rename, so a reader sees the old bytes or the new ones. Reading opens regular files only and never waits.
+//!
+//! The crate knows nothing of what the files hold, who wrote them or whether that process still runs: a caller that
+//! deletes says what it judged ([`Stamp`]), and a caller that sweeps says which process ids are gone.
+
+mod dir;
+mod error;
+mod lock;
+mod names;
+mod open;
+mod read;
+mod remove;
+mod write;
+
+pub use dir::{Notice, PrivateDir, Stamp};
+pub use error::{Error, Fault, Operation, errno_name};
+pub use lock::Lock;
+pub use names::{Leftover, LeftoverKind, TempName};
+pub use read::{Bytes, Entry, EntryProblem, Reason};
+pub use remove::{Moved, Removal};
+pub use write::Sync;
