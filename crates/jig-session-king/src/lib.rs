@@ -1,1 +1,9 @@
-//! pi-king session-status v1: read, write, layout and call-log metrics.
+//! pi-king session-status v1: its folder read and written as pi-king does it, the layout beside it,
+//! the startup fingerprint, and the metrics of call logs.
+//!
+//! It knows nothing of status v1's folder, of tmux or of the terminal: it is given a session's facts
+//! and a folder. It never writes another session's file.
+
+pub mod fingerprint;
+pub mod layout;
+pub mod metrics;

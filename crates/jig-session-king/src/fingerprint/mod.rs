@@ -1,0 +1,250 @@
+//! `startupFingerprint`: one hash over everything a fresh Pi in a folder would load.
+//!
+//! A session carries the value its process was started with. Where a fresh value differs, a change
+//! that only a restart applies has been made since. The value must equal pi-king's to the bit, so
+//! the order, the separators and JavaScript's own JSON form are part of the contract.
+
+mod json;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use json::Value;
+
+/// No file that Pi loads at start is near this; a larger one counts as unreadable.
+const MAX_FILE: u64 = 64 << 20;
+/// Folders nested deeper than this are left out, so that a mount loop ends.
+const MAX_DEPTH: usize = 64;
+
+/// The four resource folders below the agent's folder or a project's `.pi`, with what counts in each.
+const TREES: [(&str, Kind); 4] =
+    [("extensions", Kind::Code), ("skills", Kind::Skill), ("prompts", Kind::Markdown), ("themes", Kind::All)];
+/// The folders of a package given by a path.
+const PACKAGE_TREES: [(&str, Kind); 4] =
+    [("src", Kind::Code), ("extensions", Kind::Code), ("skills", Kind::Skill), ("prompts", Kind::Markdown)];
+
+/// Which files of a tree count.
+#[derive(Clone, Copy)]
+enum Kind {
+    Code,
+    Skill,
+    Markdown,
+    All,
+}
+
+impl Kind {
+    fn counts(self, path: &str) -> bool {
+        match self {
+            Self::Code => [".ts", ".js", ".mjs", ".cjs"].iter().any(|end| path.ends_with(end)),
+            Self::Skill => path.ends_with("/SKILL.md"),
+            Self::Markdown => path.ends_with(".md"),
+            Self::All => true,
+        }
+    }
+}
+
+/// The agent's folder as Pi finds it: the trimmed `PI_CODING_AGENT_DIR`, else `$HOME/.pi/agent`.
+#[must_use]
+pub fn agent_dir(pi_coding_agent_dir: Option<&str>, home: Option<&str>) -> Option<PathBuf> {
+    let given = pi_coding_agent_dir.map(str::trim).filter(|dir| !dir.is_empty());
+    match (given, home) {
+        (Some(dir), _) => Some(PathBuf::from(dir)),
+        (None, Some(home)) => Some(PathBuf::from(format!("{home}/.pi/agent"))),
+        (None, None) => None,
+    }
+}
+
+/// The fingerprint of a fresh start in `cwd`: 16 hex digits, or `None` when it cannot be computed
+/// because the agent's `settings.json` is missing or no JSON.
+#[must_use]
+pub fn compute(agent_dir: &Path, cwd: &Path) -> Option<String> {
+    Global::read(agent_dir).map(|global| global.in_folder(cwd))
+}
+
+/// The part that every folder shares: computed once, it serves a whole list of sessions.
+#[derive(Clone)]
+pub struct Global(Sha256);
+
+impl Global {
+    /// Hashes the agent's folder; `None` when its `settings.json` is missing or no JSON.
+    #[must_use]
+    pub fn read(agent_dir: &Path) -> Option<Self> {
+        let text = read(&agent_dir.join("settings.json"))?;
+        let settings = Value::parse(&String::from_utf8_lossy(&text))?;
+        let mut hash = Sha256::new();
+        hash.update(format!("settings:{}\n", settings.stringify()));
+        for name in ["trust.json", "keybindings.json"] {
+            let path = agent_dir.join(name);
+            if path.exists() {
+                hash.update(format!("{name}:{}\n", file_hex(&path).unwrap_or_default()));
+            }
+        }
+        for (name, kind) in TREES {
+            hash.update(tree(&agent_dir.join(name), kind));
+        }
+        if let Some(Value::List(packages)) = settings.get("packages") {
+            for package in packages {
+                let source = package.to_js_string();
+                if let Some(marker) = package_marker(agent_dir, &source) {
+                    hash.update(format!("pkg:{source}:{marker}\n"));
+                }
+            }
+        }
+        Some(Self(hash))
+    }
+
+    /// Adds the project's part and gives the 16 hex digits.
+    #[must_use]
+    pub fn in_folder(&self, cwd: &Path) -> String {
+        let mut hash = self.0.clone();
+        let project = cwd.join(".pi");
+        if let Some(hex) = file_hex(&project.join("settings.json")) {
+            hash.update(format!("proj-settings:{hex}\n"));
+        }
+        for (name, kind) in TREES {
+            hash.update(tree(&project.join(name), kind));
+        }
+        let mut text = hex(&hash.finalize());
+        text.truncate(16);
+        text
+    }
+}
+
+/// What stands for one entry of `settings.packages`; `None` when nothing does.
+fn package_marker(agent_dir: &Path, source: &str) -> Option<String> {
+    if source.starts_with("npm:") {
+        return file_hex(&agent_dir.join("npm/package-lock.json"));
+    }
+    if let Some(repo) = source.strip_prefix("git:") {
+        let repo = match repo.rsplit_once('@') {
+            Some((before, reference)) if !reference.contains('/') && !before.is_empty() => before,
+            _ => repo,
+        };
+        let folder = join(&agent_dir.join("git"), repo);
+        let mut parts = Sha256::new();
+        if let Some(hex) = file_hex(&folder.join(".git/HEAD")) {
+            parts.update(format!("head:{hex}\n"));
+        }
+        if let Some(hex) = file_hex(&folder.join("package.json")) {
+            parts.update(format!("pkg:{hex}\n"));
+        }
+        return Some(short(parts));
+    }
+    let folder = join(agent_dir, source);
+    if !folder.exists() {
+        return None;
+    }
+    let mut parts = Sha256::new();
+    if let Some(hex) = file_hex(&folder.join("package.json")) {
+        parts.update(format!("pkg:{hex}\n"));
+    }
+    for (name, kind) in PACKAGE_TREES {
+        parts.update(tree(&folder.join(name), kind));
+    }
+    Some(short(parts))
+}
+
+/// One line a file, `<full path>:<hex>`, sorted by the UTF-16 code units of the path.
+fn tree(root: &Path, kind: Kind) -> String {
+    let mut files = Vec::new();
+    collect(root, kind, 0, &mut files);
+    files.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+    let mut lines = String::new();
+    for file in files {
+        if let Some(hex) = file_hex(Path::new(&file)) {
+            // Writing into a String cannot fail.
+            let _ = writeln!(lines, "{file}:{hex}");
+        }
+    }
+    lines
+}
+
+/// Links are skipped by their own type; the root may be one.
+fn collect(folder: &Path, kind: Kind, depth: usize, files: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Ok(file_type) = entry.file_type() else { continue };
+        if file_type.is_dir() {
+            if name != ".git" && name != "node_modules" && depth < MAX_DEPTH {
+                collect(&entry.path(), kind, depth + 1, files);
+            }
+        } else if file_type.is_file() {
+            let path = entry.path().to_string_lossy().into_owned();
+            if name != ".git" && name != "node_modules" && kind.counts(&path) {
+                files.push(path);
+            }
+        }
+    }
+}
+
+/// `path.join`: the second part is always put below the first, and `.` and `..` are resolved by name.
+fn join(base: &Path, part: &str) -> PathBuf {
+    let mut out = PathBuf::new();
+    let joined = format!("{}/{part}", base.to_string_lossy());
+    for component in Path::new(&joined).components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A regular file's bytes. A pipe or a device is not opened: it could block.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let metadata = fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn file_hex(path: &Path) -> Option<String> {
+    read(path).map(|bytes| hex(&Sha256::digest(bytes)))
+}
+
+fn short(hash: Sha256) -> String {
+    let mut text = hex(&hash.finalize());
+    text.truncate(12);
+    text
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{agent_dir, join};
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn the_agents_folder_is_the_trimmed_variable_or_the_home_default() {
+        assert_eq!(agent_dir(Some(" /x/y "), Some("/h")), Some(PathBuf::from("/x/y")));
+        assert_eq!(agent_dir(Some("  "), Some("/h")), Some(PathBuf::from("/h/.pi/agent")));
+        assert_eq!(agent_dir(None, Some("/h")), Some(PathBuf::from("/h/.pi/agent")));
+        assert_eq!(agent_dir(None, None), None);
+    }
+
+    #[test]
+    fn join_never_leaves_by_an_absolute_part() {
+        assert_eq!(join(Path::new("/a/b"), "/abs/none"), PathBuf::from("/a/b/abs/none"));
+        assert_eq!(join(Path::new("/a/b"), "../c/./d"), PathBuf::from("/a/c/d"));
+        assert_eq!(join(Path::new("/a"), "../../../c"), PathBuf::from("/c"));
+    }
+}

@@ -1,0 +1,282 @@
+//! The archive of measured days: what counts towards the long figures after its logs are rotated away.
+//!
+//! It is kept by UTC hour, and inside an hour by quarter, because a local day begins at a quarter of a
+//! UTC hour in every zone of the world. So a later change of the time zone splits old days rightly.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::record::Tokens;
+
+/// Length of a quarter of an hour in milliseconds.
+const QUARTER_MS: i64 = 15 * 60 * 1000;
+
+/// What many calls add up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Calls counted.
+    pub calls: u64,
+    /// Those of them with an HTTP status of 400 or above.
+    pub errors: u64,
+    /// Their tokens.
+    pub tokens: Tokens,
+    /// Records, or fields of counted records, that could not be read. Above zero: the sums are partial.
+    pub unread: u64,
+}
+
+impl Sums {
+    /// Adds other sums.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.errors += other.errors;
+        self.tokens.add(&other.tokens);
+        self.unread += other.unread;
+    }
+
+    /// The numbers with their keys in the archive. A day that lacks one of them is incomplete.
+    fn fields(&mut self) -> [(&'static str, &mut u64); 8] {
+        [
+            ("calls", &mut self.calls),
+            ("errors", &mut self.errors),
+            ("tokensIn", &mut self.tokens.input),
+            ("tokensOut", &mut self.tokens.output),
+            ("tokensCacheRead", &mut self.tokens.cache_read),
+            ("tokensCacheWrite", &mut self.tokens.cache_write),
+            ("tokensReasoning", &mut self.tokens.reasoning),
+            ("unread", &mut self.unread),
+        ]
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let mut sums = Self::default();
+        for (key, slot) in sums.fields() {
+            *slot = value.get(key)?.as_u64()?;
+        }
+        Some(sums)
+    }
+
+    fn document(mut self) -> Value {
+        let fields = self.fields().map(|(key, slot)| (key.to_owned(), Value::from(*slot)));
+        Value::Object(fields.into_iter().collect())
+    }
+}
+
+/// One quarter of a UTC hour, counted from the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quarter(i64);
+
+impl Quarter {
+    /// The quarter an instant lies in.
+    #[must_use]
+    pub fn of(epoch_ms: i64) -> Self {
+        Self(epoch_ms.div_euclid(QUARTER_MS))
+    }
+
+    /// Its first millisecond.
+    #[must_use]
+    pub fn start_ms(self) -> i64 {
+        self.0.saturating_mul(QUARTER_MS)
+    }
+
+    /// The hour's key and the minute's key in the archive: `2026-11-29T13` and `15`.
+    fn keys(self) -> Option<(String, String)> {
+        let text = Timestamp::from_millisecond(self.start_ms()).ok()?.to_string();
+        Some((text.get(..13)?.to_owned(), text.get(14..16)?.to_owned()))
+    }
+
+    fn parse(hour: &str, minute: &str) -> Option<Self> {
+        let instant: Timestamp = format!("{hour}:{minute}:00Z").parse().ok()?;
+        let quarter = Self::of(instant.as_millisecond());
+        (quarter.start_ms() == instant.as_millisecond()).then_some(quarter)
+    }
+}
+
+/// What one folder of the logs, that is one UTC day, was measured to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folder {
+    /// When the folder last changed, in milliseconds; a changed folder is measured again.
+    pub modified_ms: i64,
+    /// Records that could not be read and whose quarter is not known.
+    pub unplaced: u64,
+    /// The sums of each quarter with calls, by the calls' own stamps.
+    pub quarters: BTreeMap<Quarter, Sums>,
+}
+
+impl Folder {
+    /// Calls in the folder.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.quarters.values().map(|sums| sums.calls).sum()
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let mut quarters = BTreeMap::new();
+        for (hour, minutes) in value.get("hours")?.as_object()? {
+            for (minute, sums) in minutes.as_object()? {
+                quarters.insert(Quarter::parse(hour, minute)?, Sums::read(sums)?);
+            }
+        }
+        let modified_ms = value.get("modifiedMs")?.as_i64()?;
+        Some(Self { modified_ms, unplaced: value.get("unplaced")?.as_u64()?, quarters })
+    }
+
+    fn document(&self) -> Value {
+        let mut hours: Map<String, Value> = Map::new();
+        for (quarter, sums) in &self.quarters {
+            if let Some((hour, minute)) = quarter.keys() {
+                let minutes = hours.entry(hour).or_insert_with(|| json!({}));
+                if let Value::Object(minutes) = minutes {
+                    minutes.insert(minute, sums.document());
+                }
+            }
+        }
+        json!({ "modifiedMs": self.modified_ms, "unplaced": self.unplaced, "hours": hours })
+    }
+}
+
+/// An archived day: complete, or as it was found because a field is missing.
+#[derive(Clone, Debug, PartialEq)]
+enum Entry {
+    Complete(Folder),
+    Incomplete(Value),
+}
+
+/// Every day that was ever measured, by the name of its folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Archive {
+    days: BTreeMap<String, Entry>,
+    changed: bool,
+}
+
+impl Archive {
+    /// The file's name in `<state>/king/`.
+    pub const FILE: &'static str = "usage.json";
+
+    /// Reads the archive; `None` when the bytes are none of ours, so that they are not written over.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let document: Value = serde_json::from_slice(bytes).ok()?;
+        if document.get("schema")?.as_u64()? != 1 {
+            return None;
+        }
+        let mut days = BTreeMap::new();
+        for (name, value) in document.get("days")?.as_object()? {
+            let entry = Folder::read(value).map_or_else(|| Entry::Incomplete(value.clone()), Entry::Complete);
+            days.insert(name.clone(), entry);
+        }
+        Some(Self { days, changed: false })
+    }
+
+    /// The archive's text.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let days: Map<String, Value> = self
+            .days
+            .iter()
+            .map(|(name, entry)| match entry {
+                Entry::Complete(folder) => (name.clone(), folder.document()),
+                Entry::Incomplete(value) => (name.clone(), value.clone()),
+            })
+            .collect();
+        let mut bytes = serde_json::to_vec(&json!({ "schema": 1, "days": days })).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// True when something was recorded that is not on disk yet.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The complete measure of a folder.
+    #[must_use]
+    pub fn folder(&self, name: &str) -> Option<&Folder> {
+        match self.days.get(name) {
+            Some(Entry::Complete(folder)) => Some(folder),
+            _ => None,
+        }
+    }
+
+    /// Records a measure. One with fewer calls than the archive holds is what a rotation left over:
+    /// the archive's counts on.
+    pub fn record(&mut self, name: &str, folder: Folder) {
+        match self.days.get(name) {
+            Some(Entry::Complete(old)) if *old == folder || old.calls() > folder.calls() => {}
+            _ => {
+                self.days.insert(name.to_owned(), Entry::Complete(folder));
+                self.changed = true;
+            }
+        }
+    }
+
+    /// The complete days; the others are kept in the file and left out of every figure.
+    pub fn complete(&self) -> impl Iterator<Item = (&str, &Folder)> {
+        self.days.iter().filter_map(|(name, entry)| match entry {
+            Entry::Complete(folder) => Some((name.as_str(), folder)),
+            Entry::Incomplete(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Archive, Folder, Quarter, Sums};
+    use serde_json::{Value, json};
+
+    fn folder(calls: u64) -> Folder {
+        let mut folder = Folder { modified_ms: 5, unplaced: 1, ..Folder::default() };
+        let sums = Sums { calls, errors: 1, unread: 2, ..Sums::default() };
+        folder.quarters.insert(Quarter::of(1_795_946_400_000 + 16 * 60 * 1000), sums);
+        folder
+    }
+
+    #[test]
+    fn survives_a_round_trip_and_is_keyed_by_utc_hour_and_quarter() {
+        let mut archive = Archive::default();
+        archive.record("2026-11-29", folder(3));
+        assert!(archive.changed());
+        let text: Value = serde_json::from_slice(&archive.to_bytes()).unwrap();
+        assert_eq!(text["days"]["2026-11-29"]["hours"]["2026-11-29T10"]["15"]["calls"], json!(3));
+        let read = Archive::parse(&archive.to_bytes()).unwrap();
+        assert_eq!(read.folder("2026-11-29"), Some(&folder(3)));
+        assert!(!read.changed());
+    }
+
+    #[test]
+    fn a_rotation_takes_nothing_away() {
+        let mut archive = Archive::default();
+        archive.record("2026-11-29", folder(3));
+        archive.record("2026-11-29", folder(2));
+        assert_eq!(archive.folder("2026-11-29").map(Folder::calls), Some(3));
+        archive.record("2026-11-29", folder(4));
+        assert_eq!(archive.folder("2026-11-29").map(Folder::calls), Some(4));
+    }
+
+    #[test]
+    fn an_incomplete_day_is_kept_and_counts_nowhere() {
+        let mut document: Value = {
+            let mut archive = Archive::default();
+            archive.record("2026-11-28", folder(3));
+            archive.record("2026-11-29", folder(3));
+            serde_json::from_slice(&archive.to_bytes()).unwrap()
+        };
+        document["days"]["2026-11-28"]["hours"]["2026-11-29T10"]["15"].as_object_mut().unwrap().remove("tokensCacheRead");
+        let mut archive = Archive::parse(&serde_json::to_vec(&document).unwrap()).unwrap();
+        assert_eq!(archive.complete().map(|(name, _)| name).collect::<Vec<_>>(), ["2026-11-29"]);
+        let again: Value = serde_json::from_slice(&archive.to_bytes()).unwrap();
+        assert_eq!(again["days"]["2026-11-28"], document["days"]["2026-11-28"]);
+        // Its logs are still there: measured again, it is complete.
+        archive.record("2026-11-28", folder(1));
+        assert_eq!(archive.complete().count(), 2);
+    }
+
+    #[test]
+    fn what_is_none_of_ours_is_not_read() {
+        for bytes in [&b""[..], b"[]", b"{}", br#"{"schema":2,"days":{}}"#, br#"{"2026-11-29":{"2026-11-29":{}}}"#] {
+            assert_eq!(Archive::parse(bytes), None);
+        }
+    }
+}
