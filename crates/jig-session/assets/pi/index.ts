@@ -1,0 +1,636 @@
+// The bridge between Pi, which loads only TypeScript, and `jig-session host`: one child process a session,
+// newline-delimited JSON on its stdin and stdout. It holds no logic of its own: events go out, what the host
+// asks for is done, and only what is listed here crosses.
+//
+// It runs $JIG_SESSION_HOST (a program, or a JSON list of program and arguments), else the program it was
+// installed for, else `jig-session` on the PATH. It imports nothing but Node's own modules: an extension
+// with an import that cannot be found would keep Pi from starting.
+import { spawn, type ChildProcess } from "node:child_process";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
+
+const PROTOCOL = 1;
+const BRIDGE = "0.1.0";
+const INSTALLED = ""; // written by `jig-session hooks install pi`
+const START_MS = 1000; // how long session_start waits for the host's first answer
+const STOP_MS = 1000; // how long session_shutdown waits for the host to end
+const RESTARTS = 3; // restarts of a crashed host, each after a longer pause
+const ASK_MS = 250; // how long a prompt or a tool call waits for the host
+const QUEUE_MAX = 8 << 20; // bytes that may wait for a host that does not read
+const PAGE = 500; // entries a line
+const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
+const NAME_UNITS = 128; // longer than this is no name of an action
+
+// Which fields of which event cross the pipe; a dot goes into an object.
+const EVENTS: Record<string, string[]> = {
+  session_start: ["reason", "previousSessionFile"],
+  session_info_changed: ["name"],
+  session_compact: ["reason", "compactionEntry.usage"],
+  session_tree: ["newLeafId", "oldLeafId"],
+  agent_start: [],
+  agent_end: [],
+  agent_settled: ["aborted"],
+  ui_prompt_start: ["kind"],
+  ui_prompt_end: ["kind"],
+  turn_start: ["turnIndex"],
+  turn_end: ["turnIndex"],
+  message_end: [
+    "message.role", "message.customType", "message.usage", "message.provider", "message.model",
+    "message.stopReason", "message.toolCallId", "message.toolName", "message.isError",
+  ],
+  tool_execution_start: ["toolCallId", "toolName", "parentToolCallId", "args.path", "args.action"],
+  tool_execution_end: ["toolCallId", "toolName", "parentToolCallId", "isError", "durationMs"],
+  model_select: ["model.provider", "model.id", "model.name", "model.contextWindow", "source"],
+  thinking_level_select: ["level"],
+};
+// The same for the events of other extensions.
+const BUS_EVENTS: Record<string, string[]> = {
+  "jig:decision": ["toolCallId", "tool", "action", "decision", "answer"],
+  "subagents:created": ["id", "type"],
+  "subagents:started": ["id", "type"],
+  "subagents:completed": ["id", "type"],
+  "subagents:failed": ["id", "type"],
+};
+const WITH_USAGE = new Set(["session_start", "message_end", "agent_settled", "session_compact", "model_select"]);
+const GUARDED = new Set(["edit", "write"]);
+const CALLS = new Set([
+  "pi.getActiveTools", "pi.setActiveTools", "pi.appendEntry", "pi.setSessionName", "pi.sendMessage",
+  "pi.sendUserMessage", "ctx.isIdle", "ctx.ui.notify",
+]);
+const SWITCHES = "jig-session.switches";
+
+type Answer = { resolve: (value: any) => void; reject: (error: Error) => void; update?: (value: any) => void };
+
+function disabled(name: string): boolean {
+  return (process.env.PI_DISABLED_EXTENSIONS ?? "").split(/[\s,:;]+/).includes(name);
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function hostCommand(): string[] | undefined {
+  const named = process.env.JIG_SESSION_HOST;
+  if (named) {
+    try {
+      const list = named.startsWith("[") ? JSON.parse(named) : [named, "host"];
+      return list.length > 0 ? list : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+  if (INSTALLED && isFile(INSTALLED)) return [INSTALLED, "host"];
+  const program = process.platform === "win32" ? "jig-session.exe" : "jig-session";
+  const found = (process.env.PATH ?? "").split(delimiter).find((folder) => folder && isFile(join(folder, program)));
+  return found ? [join(found, program), "host"] : undefined;
+}
+
+// Pi's version, from the package its program lies in. Importing Pi for it could load all of it a second time.
+function piVersion(): string | undefined {
+  try {
+    for (let folder = dirname(realpathSync(process.argv[1])); ; folder = dirname(folder)) {
+      const path = join(folder, "package.json");
+      if (isFile(path)) {
+        const found = JSON.parse(readFileSync(path, "utf8"));
+        if (String(found.name).endsWith("pi-coding-agent")) return String(found.version);
+      }
+      if (dirname(folder) === folder) return undefined;
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+function pick(source: any, path: string[]): any {
+  if (source === null || typeof source !== "object") return path.length === 0 ? source : undefined;
+  if (path.length === 0) return source;
+  const value = source[path[0]];
+  if (value === undefined) return undefined;
+  const inner = pick(value, path.slice(1));
+  return inner === undefined ? undefined : { [path[0]]: inner };
+}
+
+function merge(left: any, right: any): any {
+  if (right === undefined) return left;
+  if (left === undefined || typeof left !== "object" || typeof right !== "object" || !left || !right) return right;
+  const out = { ...left };
+  for (const key of Object.keys(right)) out[key] = merge(out[key], right[key]);
+  return out;
+}
+
+function picker(fields: string[]): (source: any) => any {
+  const paths = fields.map((field) => field.split("."));
+  return (source) => paths.reduce((out, path) => merge(out, pick(source, path)), {} as any);
+}
+
+const length = (value: unknown): number =>
+  typeof value === "string" ? value.length : value === undefined || value === null ? 0 : (JSON.stringify(value)?.length ?? 0);
+
+function textLength(content: any): number {
+  if (typeof content === "string") return content.length;
+  if (!Array.isArray(content)) return 0;
+  return content.reduce((sum, part) => sum + (part?.type === "text" ? length(part.text) : 0), 0);
+}
+
+// How much of what a message holds, in characters; never the text itself.
+function sizes(message: any): any {
+  if (!message) return undefined;
+  const content = Array.isArray(message.content) ? message.content : [];
+  const sum = (type: string, of: (part: any) => number) =>
+    content.reduce((total: number, part: any) => total + (part?.type === type ? of(part) : 0), 0);
+  switch (message.role) {
+    case "assistant":
+      return {
+        text: textLength(message.content),
+        thinking: sum("thinking", (part) => length(part.thinking)),
+        toolCalls: sum("toolCall", (part) => length(part.name) + length(part.arguments)),
+      };
+    case "toolResult":
+      return { toolResult: textLength(message.content) };
+    case "bashExecution":
+      return { text: length(message.command) + length(message.output) };
+    case "system":
+      return undefined;
+    default:
+      return { text: textLength(message.content) };
+  }
+}
+
+// A system message holds the prompt by sections, and the declarations of the tools it adds.
+function promptSizes(message: any): any {
+  if (!message) return {};
+  const sections = message.sections && Object.fromEntries(
+    Object.entries(message.sections).map(([name, text]) => [name, text === null ? null : length(text)]),
+  );
+  const named = (tools: any) => (Array.isArray(tools) ? tools : undefined);
+  return {
+    sections: sections ?? (message.content ? { preamble: textLength(message.content) } : undefined),
+    toolsAdded: named(message.toolsAdded)?.map((tool: any) => ({ name: tool.name, chars: length(tool) })),
+    toolsRemoved: named(message.toolsRemoved)?.map((tool: any) => (typeof tool === "string" ? tool : tool?.name)),
+  };
+}
+
+// An entry of the session without its texts. PATHS joins a tool's result to the path its call named.
+function reduce(entry: any, paths: Map<string, string>, live: Set<string> | undefined): any {
+  const base = { id: entry.id, type: entry.type, at: entry.timestamp, inContext: live?.has(entry.id) };
+  const message = entry.message;
+  switch (entry.type) {
+    case "message": {
+      if (message.role === "assistant" && Array.isArray(message.content)) {
+        for (const part of message.content) {
+          if (part?.type === "toolCall" && typeof part.arguments?.path === "string") paths.set(part.id, part.arguments.path);
+        }
+      }
+      return {
+        ...base,
+        role: message.role,
+        customType: message.customType,
+        callId: message.toolCallId,
+        tool: message.toolName,
+        path: message.toolCallId === undefined ? undefined : paths.get(message.toolCallId),
+        isError: message.isError,
+        provider: message.provider,
+        model: message.model,
+        stopReason: message.stopReason,
+        usage: message.usage,
+        chars: sizes(message),
+        ...(message.role === "system" ? promptSizes(message) : {}),
+      };
+    }
+    case "compaction":
+    case "branch_summary":
+      return { ...base, usage: entry.usage, chars: { text: length(entry.summary) }, ...promptSizes(entry.systemMessage) };
+    case "custom_message":
+      return { ...base, customType: entry.customType, chars: { text: textLength(entry.content) } };
+    case "custom":
+      return { ...base, customType: entry.customType, data: entry.customType === SWITCHES ? entry.data : undefined };
+    case "usage":
+      return { ...base, provider: entry.provider, model: entry.model, usage: entry.usage };
+    case "model_change":
+      return { ...base, provider: entry.provider, model: entry.modelId };
+    case "session_info":
+      return { ...base, name: entry.name };
+    default:
+      return base;
+  }
+}
+
+export default function (pi: ExtensionAPI) {
+  // Loaded twice (a folder and -e, say), Pi would rename the commands to NAME:1 and NAME:2.
+  const owner = Symbol.for("jig-session.bridge");
+  const shared = globalThis as any;
+  const command = disabled("jig-session") ? undefined : hostCommand();
+  if (!command || shared[owner]) return;
+  shared[owner] = true;
+  const withoutBus = disabled("session-bus");
+
+  let ctx: ExtensionContext; // the newest context Pi handed out
+  let child: ChildProcess | undefined;
+  let closing = false;
+  let restarts = 0;
+  let ready: (() => void) | undefined;
+  let guard = false;
+  let want = new Set<string>();
+  let hidden = new Set<string>(); // skills left out of the prompt
+  let told = ""; // the tools and skills the host knows of
+  let nextId = 1;
+  const waiting = new Map<string, Answer>();
+  const commandContexts = new Map<string, ExtensionCommandContext>();
+  const registered = new Set<string>();
+  let panel: { lines: string[]; done: (value: any) => void; tui: any } | undefined;
+  let ownPanel = false; // the dialog Pi is about to tell of is ours
+
+  const send = (line: unknown) => {
+    if (!child?.stdin?.writable || child.stdin.writableLength > QUEUE_MAX) return;
+    child.stdin.write(`${JSON.stringify(line)}\n`);
+  };
+
+  // The host must not keep Pi alive, but an answer Pi waits for must: in print mode nothing else
+  // keeps the event loop running, and Node would end in the middle of the tool call.
+  const hold = () => {
+    const how = waiting.size > 0 ? "ref" : "unref";
+    child?.[how]();
+    for (const pipe of [child?.stdin, child?.stdout] as any[]) pipe?.[how]?.();
+  };
+
+  const settle = (id: string) => {
+    const entry = waiting.get(id);
+    waiting.delete(id);
+    hold();
+    return entry;
+  };
+
+  const failWaiting = (reason: string) => {
+    const entries = [...waiting.values()];
+    waiting.clear();
+    hold();
+    for (const entry of entries) entry.reject(new Error(reason));
+    commandContexts.clear();
+    panel?.done(undefined);
+  };
+
+  const ask = (kind: string, line: Record<string, unknown>, update?: (value: any) => void, id = String(nextId++)) =>
+    new Promise<any>((resolve, reject) => {
+      if (!child) return reject(new Error("jig-session is not running"));
+      waiting.set(id, { resolve, reject, update });
+      hold();
+      send({ t: kind, id, ...line });
+    });
+
+  // A question Pi must not wait for: no answer in time is no answer.
+  const askBriefly = async (kind: string, line: Record<string, unknown>): Promise<any> => {
+    if (!child) return undefined;
+    const id = String(nextId++);
+    let timer: any;
+    const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ASK_MS)));
+    try {
+      return await Promise.race([ask(kind, line, undefined, id).catch(() => undefined), late]);
+    } finally {
+      clearTimeout(timer);
+      settle(id);
+    }
+  };
+
+  const offers = () => ({
+    active: pi.getActiveTools(),
+    tools: pi.getAllTools().map((tool: any) => ({ name: tool.name, exposure: tool.exposure, source: tool.sourceInfo?.source, chars: declaration(tool) })),
+    skills: pi.getCommands().filter((item: any) => item.source === "skill").map((item: any) => item.name.replace(/^skill:/, "")),
+  });
+  const declaration = (tool: any) => length({ name: tool.name, description: tool.description, parameters: tool.parameters });
+
+  // Tools and skills may come and go at any time; the host judges requests by what there is.
+  const tellOffers = () => {
+    const now = offers();
+    const text = JSON.stringify(now);
+    if (text === told) return;
+    told = text;
+    send({ t: "tools", ...now });
+  };
+
+  // The host may hide skills from this run's prompt and add one message to it.
+  const beforePrompt = async (event: any) => {
+    const options = event.systemPromptOptions ?? {};
+    tellOffers();
+    const answer = await askBriefly("prompt", {
+      messageType: event.messageType ?? "user",
+      skills: options.skills?.map((skill: any) => ({ name: skill.name, path: skill.filePath, chars: length(skill.description) })),
+      contextFiles: options.contextFiles?.map((file: any) => ({ path: file.path, chars: length(file.content) })),
+      promptChars: length(event.systemPrompt),
+      text: want.has("prompt") && typeof event.prompt === "string" ? event.prompt.slice(0, PROMPT_UNITS) : undefined,
+    });
+    if (Array.isArray(answer?.hidden)) hidden = new Set(answer.hidden);
+    if (hidden.size > 0 && options.skills) options.skills = options.skills.filter((skill: any) => !hidden.has(skill.name));
+    if (answer?.message) return { message: answer.message };
+  };
+
+  // A tool call is blocked only by a reason from the host. A throw here would block it too.
+  const beforeTool = async (event: any) => {
+    const path = event.input?.path;
+    if (!guard || !GUARDED.has(event.toolName) || typeof path !== "string") return undefined;
+    const answer = await askBriefly("guard", { toolCallId: event.toolCallId, tool: event.toolName, path });
+    return typeof answer?.deny === "string" ? { block: true, reason: answer.deny } : undefined;
+  };
+
+  const registerTool = (definition: any) => {
+    if (withoutBus && definition.name === "session") return;
+    if (registered.has(`tool:${definition.name}`)) return;
+    registered.add(`tool:${definition.name}`);
+    pi.registerTool({
+      ...definition,
+      async execute(toolCallId: string, params: any, signal: AbortSignal | undefined, onUpdate: any) {
+        const id = String(nextId++);
+        const abort = () => send({ t: "cancel", id });
+        signal?.addEventListener("abort", abort, { once: true });
+        try {
+          return await ask("tool", { name: definition.name, toolCallId, params }, onUpdate, id);
+        } finally {
+          signal?.removeEventListener("abort", abort);
+        }
+      },
+    });
+  };
+
+  const registerCommand = (definition: any) => {
+    if (withoutBus && definition.name === "sessions") return;
+    if (registered.has(`command:${definition.name}`)) return;
+    registered.add(`command:${definition.name}`);
+    pi.registerCommand(definition.name, {
+      description: definition.description,
+      handler: async (args: string, commandCtx: ExtensionCommandContext) => {
+        const id = String(nextId++);
+        commandContexts.set(id, commandCtx);
+        try {
+          const text = await ask("command", { name: definition.name, args }, undefined, id);
+          if (typeof text === "string") process.stdout.write(`${text}\n`);
+        } finally {
+          commandContexts.delete(id);
+        }
+      },
+    });
+  };
+
+  const openPanel = async (line: any) => {
+    if (ctx.mode !== "tui" || panel) return send({ t: "key", closed: true });
+    const { truncateToWidth } = await import("@earendil-works/pi-tui");
+    ownPanel = true;
+    let size = "";
+    try {
+      await ctx.ui.custom((tui: any, _theme: any, _keys: any, done: any) => {
+        panel = { lines: line.lines ?? [], done, tui };
+        return {
+          render: (width: number) => {
+            const rows = tui.terminal?.rows;
+            if (size !== `${width}x${rows}`) {
+              size = `${width}x${rows}`;
+              send({ t: "key", width, rows });
+            }
+            // A line wider than the terminal ends Pi with an exception, so cut here, at the last moment.
+            return (panel?.lines ?? []).map((text) => truncateToWidth(text.replace(/[\r\n\t]/g, " "), width));
+          },
+          handleInput: (data: string) => {
+            if (data === "\x03" || data === "\x1b[99;5u") done(undefined); // Ctrl+C always gets the user out
+            else send({ t: "key", data });
+          },
+          invalidate() {},
+        };
+      });
+    } finally {
+      panel = undefined;
+      send({ t: "key", closed: true });
+    }
+  };
+
+  const callPi = async (line: any): Promise<any> => {
+    if (!CALLS.has(line.fn)) throw new Error(`${String(line.fn)} may not be called`);
+    const [root, ...names] = line.fn.split(".");
+    let self: any;
+    let value: any = root === "pi" ? pi : (commandContexts.get(line.command ?? "") ?? ctx);
+    for (const name of names) {
+      self = value;
+      value = value?.[name];
+    }
+    if (typeof value !== "function") throw new Error(`this Pi has no ${line.fn}`);
+    return await value.apply(self, line.args ?? []);
+  };
+
+  const sendEntries = async (id: unknown) => {
+    const mine = child;
+    const manager = ctx.sessionManager as any;
+    const entries = manager.getEntries();
+    const live = manager.buildContextEntries ? new Set<string>(manager.buildContextEntries().map((entry: any) => entry.id)) : undefined;
+    const paths = new Map<string, string>();
+    for (let from = 0; child === mine && (from === 0 || from < entries.length); from += PAGE) {
+      const page = entries.slice(from, from + PAGE).map((entry: any) => reduce(entry, paths, live));
+      send({ t: "entries", id, entries: page, more: from + PAGE < entries.length });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+
+  const handle = async (line: any) => {
+    switch (line.op) {
+      case "ready":
+        guard = line.guard === true;
+        if (Array.isArray(line.want)) want = new Set(line.want);
+        for (const definition of line.tools ?? []) registerTool(definition);
+        for (const definition of line.commands ?? []) registerCommand(definition);
+        ready?.();
+        tellOffers();
+        break;
+      case "entries":
+        await sendEntries(line.id);
+        break;
+      case "call": {
+        let result: any;
+        let error: string | undefined;
+        try {
+          result = await callPi(line);
+        } catch (failure) {
+          error = String((failure as Error)?.message ?? failure);
+        }
+        if (line.id !== undefined) send({ t: "return", id: line.id, result: result ?? null, error });
+        break;
+      }
+      case "skills":
+        hidden = new Set(line.hidden ?? []);
+        break;
+      case "update":
+        waiting.get(String(line.id))?.update?.(line.result);
+        break;
+      case "result":
+      case "done": {
+        const entry = settle(String(line.id));
+        if (line.error !== undefined && line.error !== null) entry?.reject(new Error(line.error));
+        else entry?.resolve(line.op === "done" ? line.text : (line.result ?? line));
+        break;
+      }
+      case "reload": {
+        // Only a command's context can reload; the reload ends this instance, so nothing follows it.
+        const commandCtx = commandContexts.get(String(line.id));
+        settle(String(line.id))?.resolve(undefined);
+        await commandCtx?.waitForIdle();
+        await commandCtx?.reload();
+        break;
+      }
+      case "panel":
+        if (line.close) panel?.done(undefined);
+        else if (panel) {
+          panel.lines = line.lines ?? [];
+          panel.tui.requestRender();
+        } else void openPanel(line).catch(() => {});
+        break;
+    }
+  };
+
+  const hello = (reason: string) => {
+    const manager = ctx.sessionManager;
+    const now = offers();
+    told = JSON.stringify(now);
+    return {
+      t: "hello",
+      protocol: PROTOCOL,
+      bridge: BRIDGE,
+      pi: piVersion(),
+      reason,
+      pid: process.pid,
+      cwd: ctx.cwd,
+      mode: ctx.mode ?? (ctx.hasUI ? "tui" : "print"),
+      session: manager.getSessionId(),
+      file: manager.getSessionFile() ?? null,
+      leaf: manager.getLeafId() ?? null,
+      name: pi.getSessionName() ?? null,
+      agentDir: process.env.PI_CODING_AGENT_DIR || undefined,
+      model: ctx.model && { provider: ctx.model.provider, id: ctx.model.id, name: ctx.model.name, contextWindow: ctx.model.contextWindow },
+      thinking: pi.getThinkingLevel(),
+      usage: ctx.getContextUsage() ?? null,
+      ...now,
+    };
+  };
+
+  const start = (reason: string): Promise<void> => {
+    const [program, ...args] = command;
+    let buffer = "";
+    let mine: ChildProcess;
+    try {
+      // Detached: the terminal's signals miss it, so it outlives a closed terminal and can clean up.
+      // No cwd: a working folder that was removed would make spawn fail.
+      mine = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], detached: true });
+    } catch {
+      return Promise.resolve();
+    }
+    child = mine;
+    guard = false;
+    hold();
+    mine.stdin?.on("error", () => {});
+    mine.stdout?.on("error", () => {});
+    mine.stdout?.setEncoding("utf8");
+    mine.stdout?.on("data", (data: string) => {
+      buffer += data;
+      let end: number;
+      while ((end = buffer.indexOf("\n")) >= 0) {
+        const text = buffer.slice(0, end);
+        buffer = buffer.slice(end + 1);
+        if (closing || child !== mine || !text) continue;
+        try {
+          void handle(JSON.parse(text)).catch(() => {});
+        } catch {
+          // A line that is not JSON is not for us.
+        }
+      }
+    });
+    const gone = () => {
+      if (child !== mine) return;
+      child = undefined;
+      ready?.();
+      failWaiting("jig-session ended");
+      if (closing || restarts >= RESTARTS) return;
+      const timer = setTimeout(() => {
+        if (!closing && !child) void start("restart");
+      }, 200 * 2 ** restarts++);
+      timer.unref?.();
+    };
+    mine.once("error", gone);
+    mine.once("exit", gone);
+    try {
+      send(hello(reason));
+    } catch {
+      mine.stdin?.end(); // Pi has replaced this session already
+    }
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => ready?.(), START_MS);
+      ready = () => {
+        clearTimeout(timer);
+        ready = undefined;
+        resolve();
+      };
+    });
+  };
+
+  // Extra facts of an event that are sizes or flags rather than fields.
+  const extras = (name: string, event: any): any => {
+    if (name === "message_end") {
+      return { chars: sizes(event.message), ...(event.message?.role === "system" ? promptSizes(event.message) : {}) };
+    }
+    if (name === "ui_prompt_start" || name === "ui_prompt_end") {
+      const own = ownPanel || undefined;
+      if (name === "ui_prompt_end") ownPanel = false;
+      return { own };
+    }
+    return undefined;
+  };
+
+  const on = pi.on.bind(pi) as unknown as (name: string, handler: (event: any, ctx: ExtensionContext) => Promise<any>) => void;
+
+  on("session_start", async (_event, eventCtx) => {
+    ctx = eventCtx;
+    closing = false;
+    shared[owner] = true;
+    if (!child) await start(_event.reason); // Pi before 0.80 may say it twice
+  });
+  on("before_agent_start", async (event, eventCtx) => {
+    ctx = eventCtx;
+    return await beforePrompt(event);
+  });
+  on("tool_call", async (event, eventCtx) => {
+    ctx = eventCtx;
+    return await beforeTool(event);
+  });
+  for (const [name, fields] of Object.entries(EVENTS)) {
+    const data = picker(fields);
+    on(name, async (event, eventCtx) => {
+      ctx = eventCtx;
+      const picked = data(event);
+      if (length(picked.args?.action) > NAME_UNITS) delete picked.args.action;
+      send({
+        t: "event", event: name, at: Date.now(), data: picked, ...extras(name, event),
+        idle: eventCtx.isIdle(), pending: eventCtx.hasPendingMessages(),
+        usage: WITH_USAGE.has(name) ? (eventCtx.getContextUsage() ?? null) : undefined,
+      });
+    });
+  }
+  for (const [name, fields] of Object.entries(BUS_EVENTS)) {
+    const data = picker(fields);
+    pi.events?.on(name, (event: unknown) => send({ t: "bus", event: name, at: Date.now(), data: data(event) }));
+  }
+
+  on("session_shutdown", async (event) => {
+    closing = true;
+    shared[owner] = false;
+    const mine = child;
+    if (!mine) return;
+    failWaiting("the session is ending");
+    const ended = new Promise<void>((resolve) => mine.once("exit", () => resolve()));
+    send({ t: "bye", reason: event.reason, target: event.targetSessionFile ?? null });
+    mine.stdin?.end();
+    mine.ref();
+    let timer: any;
+    await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_MS)))]);
+    clearTimeout(timer);
+    if (mine.exitCode === null && mine.signalCode === null) mine.kill("SIGKILL");
+    child = undefined;
+  });
+}
