@@ -1,0 +1,89 @@
+//! What a record says and what the system says: the two inputs of the verdict.
+
+use crate::identity::{ProcessIdentity, ProcessState};
+
+/// What a file says about the process that wrote it. Everything is as it was read; nothing is checked yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The process id as the document has it; `None` when it has none.
+    pub pid: Option<i64>,
+    /// `process.start`.
+    pub start: Option<&'a str>,
+    /// `process.bootId`.
+    pub boot_id: Option<&'a str>,
+    /// `process.pidNamespace`.
+    pub pid_namespace: Option<&'a str>,
+    /// `process.machine`.
+    pub machine: Option<&'a str>,
+    /// `process.shared`: the process serves several sessions, so its life proves none of them.
+    pub shared: bool,
+    /// The newest sign of its writer, in milliseconds since 1970: the largest of started, updated and the file's own
+    /// time. Used only for records without an identity.
+    pub written_ms: Option<i64>,
+    /// The file lies on a file system of this machine. Used only for records without an identity.
+    pub local: bool,
+}
+
+impl<'a> Record<'a> {
+    /// The record of a process whose identity is known.
+    pub fn of(pid: u32, process: &'a ProcessIdentity) -> Self {
+        Self {
+            pid: Some(i64::from(pid)),
+            start: Some(&process.start),
+            boot_id: process.boot_id.as_deref(),
+            pid_namespace: process.pid_namespace.as_deref(),
+            machine: process.machine.as_deref(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the writer told nothing but the id.
+    pub fn is_legacy(&self) -> bool {
+        self.start.is_none() && self.boot_id.is_none() && self.pid_namespace.is_none() && self.machine.is_none()
+    }
+
+    /// The id, if a process can have it.
+    pub fn valid_pid(&self) -> Option<u32> {
+        let pid = self.pid.filter(|pid| (1..=i64::from(i32::MAX)).contains(pid))?;
+        u32::try_from(pid).ok()
+    }
+}
+
+/// What the system says about a process id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It was not asked: the record has no usable id.
+    NotMade,
+    /// No process has the id.
+    Missing,
+    /// A process has it.
+    Exists {
+        /// Its state, where the system shows it.
+        state: Option<ProcessState>,
+        /// Its start, where the system shows it.
+        start: Option<String>,
+        /// Its start as the process itself sees it, when it lives in another time namespace than we do.
+        own_start: Option<String>,
+        /// Its start in milliseconds since 1970.
+        started_ms: Option<i64>,
+    },
+    /// The system failed, with this errno where it gave one.
+    Failed(Option<i32>),
+}
+
+/// What the system says about this machine and one process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence<'a> {
+    /// This run of the kernel.
+    pub boot_id: Option<&'a str>,
+    /// The namespace that our process ids belong to.
+    pub pid_namespace: Option<&'a str>,
+    /// This machine.
+    pub machine: Option<&'a str>,
+    /// The largest process id that this system gives.
+    pub pid_max: Option<u32>,
+    /// When this run of the kernel began, in milliseconds since 1970.
+    pub booted_ms: Option<i64>,
+    /// The process.
+    pub probe: Probe,
+}
