@@ -150,9 +150,9 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self.fault {
             Fault::Os(errno) => ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.2),
-            Fault::ForeignOwner { .. } => {
-                Some("run as the user that owns it, give it to this user with chown, or name another folder with JIG_STATE_DIR")
-            }
+            Fault::ForeignOwner { .. } => Some(
+                "run as the user that owns it, give it to this user with chown, or name another folder with JIG_STATE_DIR",
+            ),
             Fault::NotAFolder => Some("move it away, or name another folder with JIG_STATE_DIR"),
             Fault::NotAFile => Some("move it away"),
             Fault::OpenToOthers => Some("name a folder on another file system with JIG_STATE_DIR"),
@@ -173,7 +173,11 @@ const ERRNOS: [(i32, &str, &str); 30] = [
     (Errno::ROFS.raw_os_error(), "EROFS", "that file system is mounted read-only: mount it read-write"),
     (Errno::IO.raw_os_error(), "EIO", "look for disk errors in the system's log"),
     (Errno::ACCESS.raw_os_error(), "EACCES", "make the folder yours again: chmod 700 on it"),
-    (Errno::PERM.raw_os_error(), "EPERM", "look whether the file or folder is immutable (lsattr) or owned by another user"),
+    (
+        Errno::PERM.raw_os_error(),
+        "EPERM",
+        "look whether the file or folder is immutable (lsattr) or owned by another user",
+    ),
     (Errno::BUSY.raw_os_error(), "EBUSY", "the file is a mount point: mount its folder instead"),
     (Errno::XDEV.raw_os_error(), "EXDEV", "the file is a mount point: mount its folder instead"),
     (Errno::LOOP.raw_os_error(), "ELOOP", "a symbolic link stands there: remove it"),

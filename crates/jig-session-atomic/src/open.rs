@@ -58,7 +58,8 @@ pub(crate) fn sub_for_reading(held: &Held, path: &Path, name: &OsStr) -> Result<
 /// once, if it is ours; the target is then held to the same rules as any folder.
 fn at_path(path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
     let name = path.as_os_str();
-    let found = statat(CWD, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| Error::os(Operation::Open, path, errno))?;
+    let found =
+        statat(CWD, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| Error::os(Operation::Open, path, errno))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
         return at(CWD, name, path, purpose);
     }

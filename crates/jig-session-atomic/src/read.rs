@@ -157,7 +157,12 @@ impl PrivateDir {
     }
 
     /// Reads a file of at most `limit` bytes into a buffer that is used again and again; what it held is lost.
-    pub fn read_into(&self, name: impl AsRef<OsStr>, limit: usize, buffer: &mut Vec<u8>) -> Result<Stamp, EntryProblem> {
+    pub fn read_into(
+        &self,
+        name: impl AsRef<OsStr>,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Stamp, EntryProblem> {
         let name = name.as_ref();
         if !crate::names::is_component(name) {
             return Err(EntryProblem::os(Errno::INVAL));

@@ -54,12 +54,7 @@ impl PrivateDir {
     }
 
     /// As [`PrivateDir::create_new`], with what is brought to the disk.
-    pub fn create_new_synced(
-        &self,
-        name: impl AsRef<OsStr>,
-        bytes: &[u8],
-        sync: Sync,
-    ) -> Result<Option<Stamp>, Error> {
+    pub fn create_new_synced(&self, name: impl AsRef<OsStr>, bytes: &[u8], sync: Sync) -> Result<Option<Stamp>, Error> {
         let name = self.component(Operation::Write, name.as_ref())?;
         self.publish(name, bytes, sync, Place::OnlyNew)
     }

@@ -73,7 +73,11 @@ impl Rule {
     const TABLE: [(Self, &'static str, &'static str); 14] = [
         (Self::BadPid, "1", "the recorded process id is none that a process can have here"),
         (Self::Rebooted, "3a", "this machine has been started anew since"),
-        (Self::OtherMachine, "3b", "the record was written on another machine, or in another run of one that is not named"),
+        (
+            Self::OtherMachine,
+            "3b",
+            "the record was written on another machine, or in another run of one that is not named",
+        ),
         (Self::BeforeBoot, "3c", "the record has no identity and is older than this run of the machine"),
         (Self::OtherNamespace, "4", "the process id belongs to another pid namespace"),
         (Self::NoProcess, "5", "no process has that id"),

@@ -263,7 +263,10 @@ mod tests {
             archive.record("2026-11-29", folder(3));
             serde_json::from_slice(&archive.to_bytes()).unwrap()
         };
-        document["days"]["2026-11-28"]["hours"]["2026-11-29T10"]["15"].as_object_mut().unwrap().remove("tokensCacheRead");
+        document["days"]["2026-11-28"]["hours"]["2026-11-29T10"]["15"]
+            .as_object_mut()
+            .unwrap()
+            .remove("tokensCacheRead");
         let mut archive = Archive::parse(&serde_json::to_vec(&document).unwrap()).unwrap();
         assert_eq!(archive.complete().map(|(name, _)| name).collect::<Vec<_>>(), ["2026-11-29"]);
         let again: Value = serde_json::from_slice(&archive.to_bytes()).unwrap();

@@ -113,8 +113,12 @@ fn unread(folder: &mut Folder, start_ms: i64, modified_ms: Option<i64>) {
 
 enum Content {
     /// The buffer holds the file.
-    Record { file: File },
-    Unreadable { modified_ms: Option<i64> },
+    Record {
+        file: File,
+    },
+    Unreadable {
+        modified_ms: Option<i64>,
+    },
     /// Rotated away since the folder was listed.
     Gone,
 }

@@ -89,7 +89,9 @@ fn local_days(archive: &Archive, zone: &Zone) -> BTreeMap<Date, Sums> {
                 days.entry(date).or_default().add(sums);
             }
         }
-        if folder.unplaced > 0 && let Some(date) = logs::day(name) {
+        if folder.unplaced > 0
+            && let Some(date) = logs::day(name)
+        {
             let start = logs::utc_start_ms(date);
             let mut touched = [start, start + 86_400_000 - 1].map(|ms| zone.local(ms).map(|(date, _)| date));
             if touched[0] == touched[1] {

@@ -116,7 +116,9 @@ impl<'de> Fields<'de> for SummaryFields {
         let mut call = Call::default();
         while let Some(Key(key)) = map.next_key()? {
             match &*key {
-                "status" => call.error = number(map.next_value()?, &mut call.flawed).is_some_and(|status| status >= 400.0),
+                "status" => {
+                    call.error = number(map.next_value()?, &mut call.flawed).is_some_and(|status| status >= 400.0)
+                }
                 "model" => call.model = text(map.next_value()?, &mut call.flawed),
                 "timestamp" => {
                     // A missing or bad stamp is judged by whoever places the call on a day.
@@ -124,7 +126,8 @@ impl<'de> Fields<'de> for SummaryFields {
                     call.at = text(map.next_value()?, &mut unused).and_then(|text| instant(&text));
                 }
                 "duration" => {
-                    call.duration = number(map.next_value()?, &mut call.flawed).filter(|ms| ms.is_finite() && *ms > 0.0);
+                    call.duration =
+                        number(map.next_value()?, &mut call.flawed).filter(|ms| ms.is_finite() && *ms > 0.0);
                 }
                 "tokens" => match map.next_value::<TokensField>()? {
                     TokensField(Some((tokens, flawed))) => {
