@@ -1,1 +1,48 @@
 //! Every shape that leaves a jig-session process: types, lenient readers, limits, names and places.
+//!
+//! One module a format. Each type is declared once, with its contract name, presence rule and meaning; the writer, the
+//! lenient reader, the field table and the JSON Schema all come from that one declaration. The crate does no I/O and
+//! needs nothing but serde and serde_json.
+//!
+//! ```
+//! use jig_session_schema::status::Status;
+//!
+//! let text = br#"{"schema":1,"session":"s-1","pid":4242,"cwd":"/home/dev/app","state":"busy","name":7}"#;
+//! let read = Status::read(text)?;
+//! assert_eq!(read.value.session, "s-1");
+//! assert_eq!(read.value.name, None, "an ill-typed optional field costs that field, not the record");
+//! assert_eq!(read.problems[0].pointer, "/name");
+//! # Ok::<(), jig_session_schema::read::ReadError>(())
+//! ```
+
+#![deny(missing_docs)]
+
+#[macro_use]
+mod record;
+#[macro_use]
+mod words_macros;
+
+pub mod bridge;
+pub mod bulk;
+pub mod bus;
+pub mod bus_result;
+pub mod documents;
+pub mod error;
+pub mod event;
+pub mod formats;
+pub mod json;
+pub mod king;
+pub mod limits;
+pub mod live;
+pub mod names;
+pub mod places;
+pub mod read;
+pub mod request;
+pub mod row;
+mod sha256;
+pub mod shape;
+pub mod status;
+pub mod time;
+pub mod words;
+
+pub use serde_json::{Map, Value};

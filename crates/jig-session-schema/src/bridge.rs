@@ -1,0 +1,513 @@
+//! Bridge protocol v1: the lines between the extension inside Pi and its host, one JSON object a line.
+//!
+//! Lines to the host are told apart by `t`, lines from it by `op`. Unknown lines are ignored on both sides.
+
+use serde_json::{Map, Value};
+
+use crate::king::EpochMs;
+use crate::shape::{Named, Tag};
+
+/// The protocol's number; a host that is greeted with another one answers `ready` empty and does nothing.
+pub const PROTOCOL: u64 = 1;
+
+lines! {
+    /// A line from the extension inside Pi to its host.
+    pub enum ToHost by "t" {
+        /// The session begins, or goes on after a reload.
+        Hello(Hello) = "hello",
+        /// Something happened in Pi.
+        Event(BridgeEvent) = "event",
+        /// Something was said on Pi's own event bus.
+        Bus(BusEvent) = "bus",
+        /// A prompt is about to be sent: a question, answered with `result` within 250 ms.
+        Prompt(Prompt) = "prompt",
+        /// The model calls a tool of the host's.
+        Tool(ToolCall) = "tool",
+        /// The call of a tool was broken off.
+        Cancel(Cancel) = "cancel",
+        /// The user gave a command of the host's.
+        Command(CommandCall) = "command",
+        /// A key in the host's panel, or its size, or its end.
+        Key(Key) = "key",
+        /// The outcome of a `call`.
+        Return(Return) = "return",
+        /// The session's entries, reduced: the answer to the op `entries`.
+        Entries(Entries) = "entries",
+        /// A question before an editing tool runs: no answer in 250 ms means allowed.
+        Guard(GuardQuestion) = "guard",
+        /// The session ends in this process.
+        Bye(Bye) = "bye",
+    }
+}
+
+lines! {
+    /// A line from the host to the extension inside Pi.
+    pub enum FromHost by "op" {
+        /// The answer to `hello`: what to register.
+        Ready(Ready) = "ready",
+        /// Call a function of Pi's.
+        Call(Call) = "call",
+        /// Hide these skills from the next prompts.
+        Skills(Skills) = "skills",
+        /// The answer to a question or a tool call.
+        Result(HostResult) = "result",
+        /// A tool call goes on.
+        Update(Update) = "update",
+        /// A command is done.
+        Done(Done) = "done",
+        /// Reload Pi, from the context of a command.
+        Reload(BridgeReload) = "reload",
+        /// Show the panel, or close it.
+        Panel(Panel) = "panel",
+        /// Send the session's entries.
+        Entries(EntriesQuestion) = "entries",
+    }
+}
+
+record! {
+    /// The session begins, or goes on after a reload.
+    pub struct Hello {
+        /// The word of this line.
+        tag t: Tag = "t" is "hello",
+        /// The protocol's number.
+        required protocol: u64 = "protocol",
+        /// Why: `startup`, `reload`, `new`, `resume`, `fork`, `restart`.
+        seed reason: Option<String> = "reason",
+        /// Pi's process.
+        required pid: u32 = "pid",
+        /// Pi's working folder.
+        needed cwd: String = "cwd",
+        /// `tui`, `rpc`, `json` or `print`.
+        seed mode: Option<String> = "mode",
+        /// The session's id.
+        required session: String = "session",
+        /// The transcript's path.
+        seed file: Option<String> = "file",
+        /// The id of the transcript's current leaf.
+        seed leaf: Option<String> = "leaf",
+        /// The session's name.
+        seed name: Option<String> = "name",
+        /// The model.
+        seed model: Option<BridgeModel> = "model",
+        /// The thinking level.
+        seed thinking: Option<String> = "thinking",
+        /// Pi's own estimate of the context.
+        seed usage: Option<BridgeUsage> = "usage",
+        /// Tools declared to the model.
+        needed active: Vec<String> = "active",
+        /// Tools registered.
+        needed tools: Vec<BridgeTool> = "tools",
+        /// Skills there are.
+        needed skills: Vec<String> = "skills",
+        /// The extension's version.
+        added bridge: Option<String> = "bridge",
+        /// Pi's version.
+        added pi: Option<String> = "pi",
+        /// Pi's configuration folder.
+        added agent_dir: Option<String> = "agentDir",
+    }
+}
+
+record! {
+    /// A model as Pi tells it.
+    pub struct BridgeModel {
+        /// Its provider.
+        seed provider: Option<String> = "provider",
+        /// Its id.
+        required id: String = "id",
+        /// Its name.
+        seed name: Option<String> = "name",
+        /// Its window, in tokens.
+        added context_window: Option<u64> = "contextWindow",
+    }
+}
+
+record! {
+    /// Pi's own estimate of the context.
+    pub struct BridgeUsage {
+        /// Tokens in it.
+        seed tokens: Option<u64> = "tokens",
+        /// The model's window, in tokens.
+        seed context_window: Option<u64> = "contextWindow",
+        /// 0 to 100.
+        seed percent: Option<f64> = "percent",
+    }
+}
+
+record! {
+    /// A tool registered in Pi.
+    pub struct BridgeTool {
+        /// Its name.
+        required name: String = "name",
+        /// `direct`, `hidden` and the like.
+        added exposure: Option<String> = "exposure",
+        /// Where it comes from.
+        added source: Option<String> = "source",
+    }
+}
+
+record! {
+    /// Something happened in Pi; `data` holds only names and numbers, never values.
+    pub struct BridgeEvent {
+        /// The word of this line.
+        tag t: Tag = "t" is "event",
+        /// Pi's name of the event.
+        required event: String = "event",
+        /// When, in milliseconds since 1970.
+        needed at: Option<EpochMs> = "at",
+        /// The event's picked fields.
+        needed data: Map<String, Value> = "data",
+        /// Whether Pi is idle.
+        seed idle: Option<bool> = "idle",
+        /// Whether messages wait in Pi.
+        seed pending: Option<bool> = "pending",
+        /// Pi's own estimate of the context.
+        seed usage: Option<BridgeUsage> = "usage",
+    }
+}
+
+record! {
+    /// Something was said on Pi's own event bus.
+    pub struct BusEvent {
+        /// The word of this line.
+        tag t: Tag = "t" is "bus",
+        /// Its name there, such as `jig:decision`.
+        required event: String = "event",
+        /// When, in milliseconds since 1970.
+        needed at: Option<EpochMs> = "at",
+        /// What was said.
+        needed data: Value = "data",
+    }
+}
+
+record! {
+    /// A prompt is about to be sent.
+    pub struct Prompt {
+        /// The word of this line.
+        tag t: Tag = "t" is "prompt",
+        /// The question's id.
+        required id: String = "id",
+        /// The message's type.
+        seed message_type: Option<String> = "messageType",
+        /// The skills listed to the model.
+        added skills: Option<Vec<PromptFile>> = "skills",
+        /// The context files.
+        added context_files: Option<Vec<PromptFile>> = "contextFiles",
+        /// The system prompt's length, in characters.
+        added prompt_chars: Option<u64> = "promptChars",
+        /// The prompt's first 140 UTF-16 units; only when asked for.
+        added text: Option<String> = "text",
+    }
+}
+
+record! {
+    /// A skill or a context file of a prompt.
+    pub struct PromptFile {
+        /// A skill's name.
+        added name: Option<String> = "name",
+        /// Its file.
+        added path: Option<String> = "path",
+        /// Its length in the prompt, in characters.
+        added chars: Option<u64> = "chars",
+    }
+}
+
+record! {
+    /// The model calls a tool of the host's.
+    pub struct ToolCall {
+        /// The word of this line.
+        tag t: Tag = "t" is "tool",
+        /// The question's id.
+        required id: String = "id",
+        /// The tool's name.
+        required name: String = "name",
+        /// Pi's id of the call.
+        added tool_call_id: Option<String> = "toolCallId",
+        /// The call's parameters.
+        needed params: Value = "params",
+    }
+}
+
+record! {
+    /// The call of a tool was broken off.
+    pub struct Cancel {
+        /// The word of this line.
+        tag t: Tag = "t" is "cancel",
+        /// The question's id.
+        required id: String = "id",
+    }
+}
+
+record! {
+    /// The user gave a command of the host's.
+    pub struct CommandCall {
+        /// The word of this line.
+        tag t: Tag = "t" is "command",
+        /// The question's id.
+        required id: String = "id",
+        /// The command's name.
+        required name: String = "name",
+        /// What followed it.
+        added args: Option<String> = "args",
+    }
+}
+
+record! {
+    /// A key in the host's panel, or its size, or its end.
+    pub struct Key {
+        /// The word of this line.
+        tag t: Tag = "t" is "key",
+        /// The key, as the terminal sent it.
+        added data: Option<String> = "data",
+        /// The panel's width, in cells.
+        added width: Option<u64> = "width",
+        /// The terminal's height, in rows.
+        added rows: Option<u64> = "rows",
+        /// True: the panel was closed.
+        added closed: Option<bool> = "closed",
+    }
+}
+
+record! {
+    /// The outcome of a `call`.
+    pub struct Return {
+        /// The word of this line.
+        tag t: Tag = "t" is "return",
+        /// The call's id.
+        required id: String = "id",
+        /// What it returned.
+        needed result: Value = "result",
+        /// Why it failed.
+        added error: Option<String> = "error",
+    }
+}
+
+record! {
+    /// The session's entries, reduced, at most 500 a line.
+    pub struct Entries {
+        /// The word of this line.
+        tag t: Tag = "t" is "entries",
+        /// The question's id.
+        required id: String = "id",
+        /// The entries.
+        needed entries: Vec<Entry> = "entries",
+        /// Whether another line follows.
+        needed more: bool = "more",
+    }
+}
+
+record! {
+    /// One entry of the session: names and numbers only, since whole entries are values.
+    pub struct Entry {
+        /// Its id.
+        seed id: Option<String> = "id",
+        /// Its type.
+        required kind: String = "type",
+        /// When, as Pi writes it.
+        seed at: Option<String> = "at",
+        /// A message's role.
+        added role: Option<String> = "role",
+        /// A custom entry's type.
+        added custom_type: Option<String> = "customType",
+        /// A tool call's id.
+        added call_id: Option<String> = "callId",
+        /// A tool's name.
+        added tool: Option<String> = "tool",
+        /// The path of a file tool.
+        added path: Option<String> = "path",
+        /// Whether a tool's result is an error.
+        added is_error: Option<bool> = "isError",
+        /// The provider.
+        added provider: Option<String> = "provider",
+        /// The model.
+        added model: Option<String> = "model",
+        /// Why the model stopped.
+        added stop_reason: Option<String> = "stopReason",
+        /// The message's usage, as Pi tells it.
+        added usage: Option<Map<String, Value>> = "usage",
+        /// Characters of the message's parts.
+        added chars: Option<Chars> = "chars",
+        /// Characters of the system prompt's sections; null removes one.
+        added sections: Option<Named<Option<u64>>> = "sections",
+        /// Tools declared from here on.
+        added tools_added: Option<Vec<ToolChars>> = "toolsAdded",
+        /// Tools no longer declared from here on.
+        added tools_removed: Option<Vec<String>> = "toolsRemoved",
+        /// A name that was set.
+        added name: Option<String> = "name",
+        /// The data of a `jig-session.switches` entry.
+        added data: Value = "data",
+    }
+}
+
+record! {
+    /// Characters of a message's parts.
+    pub struct Chars {
+        /// Texts.
+        added text: Option<u64> = "text",
+        /// Thinking.
+        added thinking: Option<u64> = "thinking",
+        /// Tool calls.
+        added tool_calls: Option<u64> = "toolCalls",
+        /// A tool's result.
+        added tool_result: Option<u64> = "toolResult",
+    }
+}
+
+record! {
+    /// A tool declared to the model.
+    pub struct ToolChars {
+        /// Its name.
+        required name: String = "name",
+        /// Its declaration's length, in characters.
+        needed chars: u64 = "chars",
+    }
+}
+
+record! {
+    /// A question before an editing tool runs.
+    pub struct GuardQuestion {
+        /// The word of this line.
+        tag t: Tag = "t" is "guard",
+        /// The question's id.
+        required id: String = "id",
+        /// Pi's id of the call.
+        added tool_call_id: Option<String> = "toolCallId",
+        /// The tool's name.
+        needed tool: String = "tool",
+        /// The path it would edit.
+        needed path: String = "path",
+    }
+}
+
+record! {
+    /// The session ends in this process.
+    pub struct Bye {
+        /// The word of this line.
+        tag t: Tag = "t" is "bye",
+        /// Why: `quit`, `reload`, `new`, `resume`, `fork`.
+        seed reason: Option<String> = "reason",
+        /// The transcript of the session that follows.
+        seed target: Option<String> = "target",
+    }
+}
+
+record! {
+    /// The answer to `hello`: what to register.
+    pub struct Ready {
+        /// The word of this line.
+        tag op: Tag = "op" is "ready",
+        /// Definitions of tools, as Pi takes them.
+        needed tools: Vec<Value> = "tools",
+        /// Commands.
+        needed commands: Vec<CommandDefinition> = "commands",
+        /// Whether `guard` is to be asked.
+        added guard: Option<bool> = "guard",
+        /// What else is wanted: `prompt`.
+        added want: Vec<String> = "want",
+    }
+}
+
+record! {
+    /// A command to register.
+    pub struct CommandDefinition {
+        /// Its name.
+        required name: String = "name",
+        /// What it does.
+        needed description: String = "description",
+    }
+}
+
+record! {
+    /// Call a function of Pi's; only those of a fixed list are.
+    pub struct Call {
+        /// The word of this line.
+        tag op: Tag = "op" is "call",
+        /// The id for the answer; without one none comes.
+        added id: Option<String> = "id",
+        /// The function, such as `pi.setActiveTools`.
+        required function: String = "fn",
+        /// Its arguments.
+        needed args: Vec<Value> = "args",
+        /// The command in whose context it is called.
+        added command: Option<String> = "command",
+    }
+}
+
+record! {
+    /// Hide these skills from the next prompts.
+    pub struct Skills {
+        /// The word of this line.
+        tag op: Tag = "op" is "skills",
+        /// Their names: the whole set.
+        needed hidden: Vec<String> = "hidden",
+    }
+}
+
+record! {
+    /// The answer to a question or a tool call.
+    pub struct HostResult {
+        /// The word of this line.
+        tag op: Tag = "op" is "result",
+        /// The question's id.
+        required id: String = "id",
+        /// To `tool`: `{ content, details }`; to `prompt`: `{ hidden?, message? }`; to `guard`: `{ deny }`.
+        added result: Value = "result",
+        /// Why it failed.
+        added error: Option<String> = "error",
+    }
+}
+
+record! {
+    /// A tool call goes on.
+    pub struct Update {
+        /// The word of this line.
+        tag op: Tag = "op" is "update",
+        /// The question's id.
+        required id: String = "id",
+        /// What there is so far.
+        needed result: Value = "result",
+    }
+}
+
+record! {
+    /// A command is done.
+    pub struct Done {
+        /// The word of this line.
+        tag op: Tag = "op" is "done",
+        /// The question's id.
+        required id: String = "id",
+    }
+}
+
+record! {
+    /// Reload Pi, from the context of a command.
+    pub struct BridgeReload {
+        /// The word of this line.
+        tag op: Tag = "op" is "reload",
+        /// The command's id.
+        required id: String = "id",
+    }
+}
+
+record! {
+    /// Show the panel, or close it.
+    pub struct Panel {
+        /// The word of this line.
+        tag op: Tag = "op" is "panel",
+        /// Its lines.
+        added lines: Option<Vec<String>> = "lines",
+        /// True: close it.
+        added close: Option<bool> = "close",
+    }
+}
+
+record! {
+    /// Send the session's entries.
+    pub struct EntriesQuestion {
+        /// The word of this line.
+        tag op: Tag = "op" is "entries",
+        /// The question's id.
+        required id: String = "id",
+    }
+}

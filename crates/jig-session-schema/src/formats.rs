@@ -1,0 +1,143 @@
+//! Every format by its name: its schemas, and what its reader says of a document.
+
+use serde_json::{Map, Value, json};
+
+use crate::read::{FieldProblem, ReadError};
+use crate::shape::{Shape, Side, schema_of};
+
+/// One format of the contract.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Its name, such as `status.v1`.
+    pub name: &'static str,
+    /// What it is, as a title.
+    pub title: &'static str,
+    /// Whether a document is many lines, one object each.
+    pub lines: bool,
+    schema: fn(Side) -> Map<String, Value>,
+    check: fn(Value) -> Result<Vec<FieldProblem>, ReadError>,
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Format").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn check<T: Shape>(value: Value) -> Result<Vec<FieldProblem>, ReadError> {
+    crate::read::value::<T>(value).map(|read| read.problems)
+}
+
+macro_rules! formats {
+    ($( $name:literal, $title:literal, $lines:literal, $Ty:ty; )*) => {
+        &[$( Format { name: $name, title: $title, lines: $lines, schema: schema_of::<$Ty>, check: check::<$Ty> } ),*]
+    };
+}
+
+/// Every format, in the contract's order.
+pub const FORMATS: &[Format] = formats! {
+    "status.v1", "Status of a coding-agent session, version 1", false, crate::status::Status;
+    "request.v1", "Request to a coding-agent session, version 1", false, crate::request::Request;
+    "event.v1", "Event line of a coding-agent session, version 1", true, crate::event::Event;
+    "pi-king.v1", "pi-king session status, version 1", false, crate::king::KingStatus;
+    "bridge.v1", "Line of the bridge between Pi and its host, version 1", true, BridgeLine;
+    "live-row.v1", "Live tmux panes, version 1", false, Vec<crate::live::LiveRow>;
+    "bulk.v1", "Bulk envelope over tmux panes, version 1", false, crate::bulk::Envelope;
+    "bus-record.v1", "Member of the session bus, version 1", false, crate::bus::Record;
+    "bus-message.v1", "Message on the session bus, version 1", false, crate::bus::Message;
+    "bus-claim.v1", "Claim on the session bus, version 1", false, crate::bus::Claim;
+    "ls.v1", "Listing of coding-agent sessions, version 1", false, crate::documents::Ls;
+    "show.v1", "One coding-agent session with its file, version 1", false, crate::documents::Show;
+    "watch.v1", "Change of coding-agent sessions, version 1", true, crate::documents::WatchLine;
+    "explain.v1", "Proof of a coding-agent session's life and state, version 1", false, crate::documents::Explain;
+    "bus-result.v1", "Result of an action on the session bus, version 1", true, crate::bus_result::BusResult;
+    "error.v1", "Error of a jig-session command, version 1", false, crate::error::ErrorDocument;
+};
+
+/// The address under which a schema is known.
+pub const ID_BASE: &str = "https://jig-session.dev/schemas/";
+
+impl Format {
+    /// The format of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// Its JSON Schema (draft 2020-12).
+    #[must_use]
+    pub fn schema(&self, side: Side) -> Map<String, Value> {
+        let folder = match side {
+            Side::Reader => "",
+            Side::Writer => "writer/",
+        };
+        let mut out = Map::new();
+        out.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+        out.insert("$id".into(), format!("{ID_BASE}{folder}{}.schema.json", self.name).into());
+        out.insert("title".into(), self.title.into());
+        out.extend((self.schema)(side));
+        out
+    }
+
+    /// What the lenient reader says of a parsed document: fields it drops.
+    ///
+    /// # Errors
+    /// When there is no such record in it.
+    pub fn check(&self, value: Value) -> Result<Vec<FieldProblem>, ReadError> {
+        (self.check)(value)
+    }
+
+    /// Tells a document's format by its version field and its other fields.
+    #[must_use]
+    pub fn of(value: &Value) -> Option<&'static Self> {
+        let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
+        if value.as_array().is_some_and(|rows| rows.iter().all(|row| row.get("paneId").is_some())) {
+            return Self::named("live-row.v1");
+        }
+        TELL.iter().find(|(_, fields)| has(fields)).and_then(|(name, _)| Self::named(name))
+    }
+}
+
+/// Which fields tell a format; the first row that fits counts.
+const TELL: &[(&str, &[&str])] = &[
+    ("pi-king.v1", &["formatVersion"]),
+    ("bulk.v1", &["schemaVersion"]),
+    ("event.v1", &["event"]),
+    ("bridge.v1", &["t"]),
+    ("bridge.v1", &["op"]),
+    ("error.v1", &["error", "exit"]),
+    ("bus-result.v1", &["action", "ok"]),
+    ("watch.v1", &["change"]),
+    ("ls.v1", &["sessions", "problems"]),
+    ("show.v1", &["session", "document"]),
+    ("explain.v1", &["session", "identity"]),
+    ("bus-message.v1", &["kind", "from"]),
+    ("bus-claim.v1", &["path", "owner"]),
+    ("bus-record.v1", &["label", "owner"]),
+    ("status.v1", &["session"]),
+    ("request.v1", &["schema", "id"]),
+];
+
+/// A line of the bridge in either direction, told apart by `t` or `op`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BridgeLine {
+    /// To the host.
+    ToHost(crate::bridge::ToHost),
+    /// From the host.
+    FromHost(crate::bridge::FromHost),
+}
+
+impl Shape for BridgeLine {
+    fn read(value: Value, cx: &mut crate::read::Reading) -> Option<Self> {
+        if value.get("t").is_some() {
+            <crate::bridge::ToHost as Shape>::read(value, cx).map(Self::ToHost)
+        } else {
+            <crate::bridge::FromHost as Shape>::read(value, cx).map(Self::FromHost)
+        }
+    }
+
+    fn schema(cx: &mut crate::shape::SchemaCx) -> Value {
+        let any = [<crate::bridge::ToHost as Shape>::schema(cx), <crate::bridge::FromHost as Shape>::schema(cx)];
+        json!({ "description": "A line of the bridge, to the host (`t`) or from it (`op`).", "anyOf": any })
+    }
+}

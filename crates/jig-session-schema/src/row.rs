@@ -1,0 +1,276 @@
+//! Rows and problems: what every reading command prints of a session.
+
+use crate::shape::Tag;
+use crate::status::{AgentName, Attention, Context, Model, Process, State, StateFrom, Status, Usage};
+use crate::time::Timestamp;
+
+record! {
+    /// One session in one line of a listing: a summary on purpose.
+    pub struct Row {
+        /// The session's id.
+        required session: String = "session",
+        /// Which agent.
+        seed agent: Option<crate::status::Agent> = "agent",
+        /// The session's name as its user set it.
+        seed name: Option<String> = "name",
+        /// The agent's working folder.
+        needed cwd: String = "cwd",
+        /// The reconciled state.
+        needed state: State = "state",
+        /// A person is waited for; reconciled.
+        seed attention: Option<Attention> = "attention",
+        /// Background tasks and subagents still running.
+        seed background: Option<u64> = "background",
+        /// What set the state; reconciled.
+        seed state_from: Option<StateFrom> = "stateFrom",
+        /// When the state last changed; reconciled.
+        seed state_at: Option<Timestamp> = "stateAt",
+        /// The model.
+        seed model: Option<Model> = "model",
+        /// How full the context is.
+        needed context: Context = "context",
+        /// Tokens and cost; null when this source tells none.
+        seed usage: Option<Usage> = "usage",
+        /// The agent's process id.
+        seed pid: Option<u32> = "pid",
+        /// The terminal.
+        seed terminal: Option<String> = "terminal",
+        /// The tmux pane.
+        seed tmux_pane: Option<String> = "tmuxPane",
+        /// When this process began this session.
+        seed started_at: Option<Timestamp> = "startedAt",
+        /// When the file was last written.
+        seed updated_at: Option<Timestamp> = "updatedAt",
+        /// Which format the row is from.
+        needed source: Source = "source",
+        /// The host it was read on with `--on`; null for this machine.
+        seed host: Option<String> = "host",
+        /// The file.
+        needed path: String = "path",
+        /// Whether the session lives.
+        needed verdict: Verdict = "verdict",
+        /// Why the verdict is what it is.
+        seed detail: Option<Detail> = "detail",
+    }
+}
+
+impl Row {
+    /// The agent's name: a session without one is of `pi`.
+    #[must_use]
+    pub fn agent_name(&self) -> AgentName {
+        self.agent.as_ref().map_or(AgentName::PI, |agent| agent.name.clone())
+    }
+}
+
+closed_words! {
+    /// Which format a row is from.
+    pub enum Source {
+        /// Status v1.
+        Jig = "jig",
+        /// pi-king session-status v1.
+        PiKing = "pi-king",
+    }
+}
+
+closed_words! {
+    /// Whether a session lives, proved by its process's identity and never by age.
+    pub enum Verdict {
+        /// Nothing is known; never taken for dead.
+        Unknown = "unknown",
+        /// The process runs, and it is the one that wrote the file.
+        Alive = "alive",
+        /// A process runs under this id; that it is the same one could not be proved.
+        Unverified = "unverified",
+        /// The process does not run any more.
+        Gone = "gone",
+        /// The process id belongs to another process now.
+        Reused = "reused",
+    }
+}
+
+impl Verdict {
+    /// Whether the session is over: only then may anything of it be removed.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Gone | Self::Reused)
+    }
+}
+
+open_words! {
+    /// Why a verdict is what it is.
+    pub struct Detail {
+        /// The process is stopped.
+        STOPPED = "stopped",
+        /// The process has ended and waits for its parent.
+        ZOMBIE = "zombie",
+        /// The machine was started again since.
+        REBOOTED = "rebooted",
+        /// The process's start could not be read.
+        START_UNREADABLE = "start unreadable",
+        /// The file holds no identity.
+        NO_IDENTITY = "no identity",
+        /// The file is from another machine.
+        OTHER_MACHINE = "other machine",
+        /// The file is from another pid namespace.
+        OTHER_PID_NAMESPACE = "other pid namespace",
+        /// The process serves several sessions.
+        SHARED_PROCESS = "shared process",
+        /// A pi-king card of a session that has ended.
+        EXITED = "exited",
+        /// The process table could not be asked.
+        PROBE_FAILED = "probe failed",
+    }
+}
+
+record! {
+    /// A file or host that gave no row.
+    pub struct Problem {
+        /// The host, or null for this machine.
+        seed host: Option<String> = "host",
+        /// The file; null for a host.
+        seed path: Option<String> = "path",
+        /// What is wrong.
+        required reason: ProblemReason = "reason",
+        /// The same for people, with the cause.
+        needed message: String = "message",
+    }
+}
+
+open_words! {
+    /// Why a file or host gave no row.
+    pub struct ProblemReason {
+        /// A link, folder, pipe, socket or device.
+        NOT_A_REGULAR_FILE = "not-a-regular-file",
+        /// It belongs to another user.
+        FOREIGN_OWNER = "foreign-owner",
+        /// It is larger than a document may be.
+        TOO_LARGE = "too-large",
+        /// It holds no byte.
+        EMPTY = "empty",
+        /// It is no such document.
+        UNPARSABLE = "unparsable",
+        /// Its version is not known here.
+        UNSUPPORTED = "unsupported",
+        /// Its name does not fit the session inside.
+        MISMATCH = "mismatch",
+        /// It could not be read.
+        UNREADABLE = "unreadable",
+        /// The host did not answer.
+        UNREACHABLE = "unreachable",
+    }
+}
+
+record! {
+    /// The fields of a status file that a listing needs: read without parsing the rest.
+    pub struct Summary {
+        /// The version of the format: 1.
+        version schema: Tag = "schema" is 1,
+        /// The session's id.
+        required session: String = "session",
+        /// The agent's process id.
+        needed pid: Option<u32> = "pid",
+        /// The agent's working folder.
+        needed cwd: String = "cwd",
+        /// The terminal.
+        seed terminal: Option<String> = "terminal",
+        /// The variable that named the terminal.
+        seed terminal_from: Option<String> = "terminalFrom",
+        /// The agent's configuration folder.
+        needed agent_dir: String = "agentDir",
+        /// The model.
+        seed model: Option<Model> = "model",
+        /// Whether the agent works.
+        needed state: State = "state",
+        /// How full the context is.
+        needed context: Context = "context",
+        /// Tokens and cost.
+        needed usage: Usage = "usage",
+        /// When this process began this session.
+        needed started_at: Option<Timestamp> = "startedAt",
+        /// When the file was last written.
+        needed updated_at: Option<Timestamp> = "updatedAt",
+        /// Which agent.
+        added agent: Option<crate::status::Agent> = "agent",
+        /// The session's name.
+        added name: Option<String> = "name",
+        /// The identity of `pid`.
+        added process: Option<Process> = "process",
+        /// A person is waited for.
+        added attention: Option<Attention> = "attention",
+        /// What set the state last.
+        added state_from: Option<StateFrom> = "stateFrom",
+        /// When the state last changed.
+        added state_at: Option<Timestamp> = "stateAt",
+        /// Background tasks and subagents still running.
+        added background: Option<u64> = "background",
+        /// The tmux pane.
+        added tmux_pane: Option<String> = "tmuxPane",
+        /// The tmux server's socket.
+        added tmux_socket: Option<String> = "tmuxSocket",
+        /// The transcript.
+        added transcript: Option<String> = "transcript",
+    }
+}
+
+impl From<&Status> for Summary {
+    fn from(status: &Status) -> Self {
+        Self {
+            schema: Tag,
+            session: status.session.clone(),
+            pid: status.pid,
+            cwd: status.cwd.clone(),
+            terminal: status.terminal.clone(),
+            terminal_from: status.terminal_from.clone(),
+            agent_dir: status.agent_dir.clone(),
+            model: status.model.clone(),
+            state: status.state,
+            context: status.context.clone(),
+            usage: status.usage.clone(),
+            started_at: status.started_at,
+            updated_at: status.updated_at,
+            agent: status.agent.clone(),
+            name: status.name.clone(),
+            process: status.process.clone(),
+            attention: status.attention.clone(),
+            state_from: status.state_from.clone(),
+            state_at: status.state_at,
+            background: status.background,
+            tmux_pane: status.tmux_pane.clone(),
+            tmux_socket: status.tmux_socket.clone(),
+            transcript: status.transcript.clone(),
+            unknown: crate::shape::Unknown::default(),
+        }
+    }
+}
+
+impl Summary {
+    /// The row of this session; what only the reader knows is given.
+    #[must_use]
+    pub fn into_row(self, path: String, verdict: Verdict, detail: Option<Detail>) -> Row {
+        Row {
+            session: self.session,
+            agent: Some(self.agent.unwrap_or_else(|| crate::status::Agent::new().name(AgentName::PI))),
+            name: self.name,
+            cwd: self.cwd,
+            state: self.state,
+            attention: self.attention,
+            background: self.background,
+            state_from: self.state_from,
+            state_at: self.state_at,
+            model: self.model,
+            context: self.context,
+            usage: Some(self.usage),
+            pid: self.pid,
+            terminal: self.terminal,
+            tmux_pane: self.tmux_pane,
+            started_at: self.started_at,
+            updated_at: self.updated_at,
+            source: Source::Jig,
+            host: None,
+            path,
+            verdict,
+            detail,
+            unknown: crate::shape::Unknown::default(),
+        }
+    }
+}

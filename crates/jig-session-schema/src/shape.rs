@@ -1,0 +1,597 @@
+//! What every shape can do: read itself leniently, write itself in the contract's order, describe itself.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde_json::{Map, Value, json};
+
+use crate::limits::COUNT_MAX;
+use crate::read::Reading;
+
+/// When a field is written, and what its absence means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The format's number, or the word of a line: a constant.
+    Constant,
+    /// Without it there is no record.
+    Required,
+    /// Always written with a value; a reader takes its absence as unknown.
+    Needed,
+    /// Always written, null when unknown.
+    Seed,
+    /// Left out when unknown.
+    Added,
+}
+
+impl Presence {
+    pub(crate) const fn word(word: &str) -> Self {
+        match word.as_bytes() {
+            b"version" | b"tag" => Self::Constant,
+            b"required" => Self::Required,
+            b"needed" => Self::Needed,
+            b"seed" => Self::Seed,
+            _ => Self::Added,
+        }
+    }
+}
+
+/// One field of a record, for tables and documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldInfo {
+    /// The contract's name.
+    pub name: &'static str,
+    /// Meaning, unit and range.
+    pub doc: &'static str,
+    /// When it is written.
+    pub presence: Presence,
+}
+
+/// A constant of a record: it holds nothing, since its value is fixed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag;
+
+/// A type with a place in a document.
+pub trait Shape: Sized {
+    /// Reads a value that is not null; what cannot be read becomes a problem and None.
+    fn read(value: Value, cx: &mut Reading) -> Option<Self>;
+
+    /// What null means; [`Patch`] tells it from absence.
+    #[must_use]
+    fn null() -> Self
+    where
+        Self: Default,
+    {
+        Self::default()
+    }
+
+    /// Whether an `added` field with this value is left out.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    /// The JSON Schema of this shape.
+    fn schema(cx: &mut SchemaCx) -> Value;
+}
+
+/// A shape that is an object with named fields.
+pub trait Record: Shape {
+    /// Every field in the order in which it is written.
+    const FIELDS: &'static [FieldInfo];
+
+    /// Reads the fields; None when one without which there is no record is missing.
+    fn read_map(map: Map<String, Value>, cx: &mut Reading) -> Option<Self>;
+
+    /// Writes the fields.
+    ///
+    /// # Errors
+    /// What the serializer reports.
+    fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+
+    /// The fields this version does not know.
+    fn unknown_fields(&self) -> &Map<String, Value>;
+}
+
+/// The fields of a record that this version does not know, kept for a read-modify-write.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unknown(Option<Box<Map<String, Value>>>);
+
+static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+
+impl Unknown {
+    /// Keeps a field.
+    pub fn insert(&mut self, key: String, value: Value) {
+        self.0.get_or_insert_default().insert(key, value);
+    }
+
+    /// The fields, in their order.
+    #[must_use]
+    pub fn fields(&self) -> &Map<String, Value> {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+
+    /// Writes the fields after the known ones.
+    ///
+    /// # Errors
+    /// What the serializer reports.
+    pub fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.0.iter().flat_map(|fields| fields.iter()).try_for_each(|(key, value)| map.serialize_entry(key, value))
+    }
+}
+
+pub(crate) fn serialize<R: Record, S: serde::Serializer>(record: &R, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    record.write_into(&mut map)?;
+    map.end()
+}
+
+pub(crate) fn deserialize<'de, T: Shape, D: serde::Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let value = <Value as serde::Deserialize>::deserialize(deserializer)?;
+    crate::read::value(value).map(|read| read.value).map_err(serde::de::Error::custom)
+}
+
+/// Our shapes have string keys and finite numbers or null only, so they always become a map.
+pub(crate) fn to_map(shape: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(shape) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// A change to a field: an event's absent field leaves it, null clears it, a value sets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Patch<T> {
+    /// Not given: unchanged.
+    #[default]
+    Keep,
+    /// Given as null: unknown from now on.
+    Clear,
+    /// Given.
+    Set(T),
+}
+
+impl<T> Patch<T> {
+    /// The field after this change.
+    pub fn apply(self, field: &mut Option<T>) {
+        match self {
+            Self::Keep => {}
+            Self::Clear => *field = None,
+            Self::Set(value) => *field = Some(value),
+        }
+    }
+
+    /// The value, if one was given.
+    pub fn set(&self) -> Option<&T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Keep | Self::Clear => None,
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Patch<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Clear, Self::Set)
+    }
+}
+
+impl<T: Serialize> Serialize for Patch<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Set(value) => value.serialize(serializer),
+            Self::Keep | Self::Clear => serializer.serialize_unit(),
+        }
+    }
+}
+
+impl<T: Shape> Shape for Patch<T> {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        if value.is_null() { Some(Self::Clear) } else { T::read(value, cx).map(Self::Set) }
+    }
+
+    fn null() -> Self {
+        Self::Clear
+    }
+
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Keep)
+    }
+
+    fn schema(cx: &mut SchemaCx) -> Value {
+        nullable(T::schema(cx))
+    }
+}
+
+impl<T: Shape> Shape for Option<T> {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        if value.is_null() { Some(None) } else { T::read(value, cx).map(Some) }
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+
+    fn schema(cx: &mut SchemaCx) -> Value {
+        nullable(T::schema(cx))
+    }
+}
+
+impl<T: Shape> Shape for Box<T> {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        T::read(value, cx).map(Self::new)
+    }
+
+    fn schema(cx: &mut SchemaCx) -> Value {
+        T::schema(cx)
+    }
+}
+
+impl<T: Shape> Shape for Vec<T> {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        let Value::Array(items) = value else {
+            cx.problem("is not a list");
+            return None;
+        };
+        let mut out = Self::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            cx.enter_index(index);
+            out.extend(T::read(item, cx));
+            cx.leave();
+        }
+        Some(out)
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn schema(cx: &mut SchemaCx) -> Value {
+        json!({ "type": "array", "items": T::schema(cx) })
+    }
+}
+
+/// A map with free names keeps its order: an answer lists names in the request's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Named<T> {
+    /// The entry of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Sets the entry of a name.
+    pub fn insert(&mut self, name: impl Into<String>, value: T) {
+        let name = name.into();
+        match self.0.iter_mut().find(|(key, _)| *key == name) {
+            Some(entry) => entry.1 = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    /// The entries in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<T> FromIterator<(String, T)> for Named<T> {
+    fn from_iter<I: IntoIterator<Item = (String, T)>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<T: Shape> Shape for Named<T> {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        let Value::Object(map) = value else {
+            cx.problem("is not an object");
+            return None;
+        };
+        let mut out = Vec::with_capacity(map.len());
+        for (name, value) in map {
+            cx.enter_name(&name);
+            let value = T::read(value, cx);
+            cx.leave();
+            out.extend(value.map(|value| (name, value)));
+        }
+        Some(Self(out))
+    }
+
+    fn is_absent(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn schema(cx: &mut SchemaCx) -> Value {
+        json!({ "type": "object", "additionalProperties": T::schema(cx) })
+    }
+}
+
+/// A pair of texts, written as a list of two.
+impl Shape for (String, String) {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        match <[String; 2]>::try_from(<Vec<String> as Shape>::read(value, cx)?) {
+            Ok([first, second]) => Some((first, second)),
+            Err(_) => {
+                cx.problem("is not a list of two");
+                None
+            }
+        }
+    }
+
+    fn schema(_: &mut SchemaCx) -> Value {
+        json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2 })
+    }
+}
+
+macro_rules! plain_shape {
+    ($Ty:ty, $message:literal, $schema:tt, |$value:ident| $read:expr) => {
+        impl Shape for $Ty {
+            fn read($value: Value, cx: &mut Reading) -> Option<Self> {
+                let read = $read;
+                if read.is_none() {
+                    cx.problem($message);
+                }
+                read
+            }
+
+            fn schema(_: &mut SchemaCx) -> Value {
+                json!($schema)
+            }
+        }
+    };
+}
+
+plain_shape!(String, "is not a string", { "type": "string" }, |value| match value {
+    Value::String(text) => Some(text),
+    _ => None,
+});
+plain_shape!(bool, "is not true or false", { "type": "boolean" }, |value| value.as_bool());
+plain_shape!(f64, "is not a number", { "type": "number" }, |value| value.as_f64());
+plain_shape!(u64, "is not a count", { "type": "integer", "minimum": 0, "maximum": COUNT_MAX }, |value| count(&value));
+plain_shape!(i64, "is not a whole number", { "type": "integer", "minimum": (-(COUNT_MAX as i64)), "maximum": COUNT_MAX },
+    |value| whole(&value));
+plain_shape!(u32, "is not a process id", { "type": "integer", "minimum": 1, "maximum": 2_147_483_647_u32 },
+    |value| count(&value).filter(|n| (1..=2_147_483_647).contains(n)).and_then(|n| u32::try_from(n).ok()));
+plain_shape!(u16, "is not a small count", { "type": "integer", "minimum": 0, "maximum": 65_535 },
+    |value| count(&value).and_then(|n| u16::try_from(n).ok()));
+plain_shape!(i32, "is not a small whole number",
+    { "type": "integer", "minimum": (i32::MIN), "maximum": (i32::MAX) },
+    |value| whole(&value).and_then(|n| i32::try_from(n).ok()));
+
+impl Shape for Value {
+    fn read(value: Value, _: &mut Reading) -> Option<Self> {
+        Some(value)
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_null()
+    }
+
+    fn schema(_: &mut SchemaCx) -> Value {
+        json!({})
+    }
+}
+
+impl Shape for Map<String, Value> {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        if let Value::Object(map) = value {
+            return Some(map);
+        }
+        cx.problem("is not an object");
+        None
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn schema(_: &mut SchemaCx) -> Value {
+        json!({ "type": "object" })
+    }
+}
+
+/// A whole number that every JSON reader holds exactly; 1.0 is 1, as some languages write it.
+fn whole(value: &Value) -> Option<i64> {
+    let limit = COUNT_MAX as i64;
+    let number = value.as_i64().or_else(|| {
+        let float = value.as_f64()?;
+        (float.fract() == 0.0 && float.abs() <= limit as f64).then_some(float as i64)
+    })?;
+    (-limit..=limit).contains(&number).then_some(number)
+}
+
+fn count(value: &Value) -> Option<u64> {
+    whole(value).and_then(|number| u64::try_from(number).ok())
+}
+
+/// For whom a schema is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What this version writes: the sharp form.
+    Writer,
+    /// What a reader must take: old documents, other writers.
+    Reader,
+}
+
+/// A schema in the making.
+#[derive(Debug)]
+pub struct SchemaCx {
+    side: Side,
+    defs: BTreeMap<&'static str, Value>,
+}
+
+impl SchemaCx {
+    /// For whom it is made.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// A reference to a definition, which is made when it is met first.
+    pub fn reference(&mut self, name: &'static str, make: impl FnOnce(&mut Self) -> Value) -> Value {
+        if !self.defs.contains_key(name) {
+            self.defs.insert(name, Value::Null);
+            let schema = make(self);
+            self.defs.insert(name, schema);
+        }
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+}
+
+/// An object's schema in the making.
+#[derive(Debug)]
+pub struct ObjectSchema {
+    about: &'static str,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl ObjectSchema {
+    pub(crate) fn new(about: &'static str) -> Self {
+        Self { about, properties: Map::new(), required: Vec::new() }
+    }
+
+    pub(crate) fn constant(&mut self, key: &str, doc: &str, value: Value) {
+        self.properties.insert(key.into(), json!({ "description": prose(doc), "const": value }));
+        self.required.push(key.into());
+    }
+
+    pub(crate) fn field(&mut self, cx: &SchemaCx, key: &str, doc: &str, presence: Presence, schema: Value) {
+        let writer = cx.side == Side::Writer;
+        let schema = match presence {
+            Presence::Required | Presence::Constant => schema,
+            Presence::Needed | Presence::Added if writer => not_nullable(schema),
+            Presence::Seed if writer => schema,
+            _ => nullable(schema),
+        };
+        if presence == Presence::Required || (writer && presence != Presence::Added) {
+            self.required.push(key.into());
+        }
+        self.properties.insert(key.into(), described(schema, doc));
+    }
+
+    pub(crate) fn finish(self) -> Value {
+        let mut out = Map::new();
+        out.insert("description".into(), prose(self.about).into());
+        out.insert("type".into(), "object".into());
+        out.insert("properties".into(), self.properties.into());
+        if !self.required.is_empty() {
+            out.insert("required".into(), self.required.into());
+        }
+        out.into()
+    }
+}
+
+/// A field's own text goes before its type's.
+fn described(schema: Value, doc: &str) -> Value {
+    let mut out = Map::new();
+    out.insert("description".into(), prose(doc).into());
+    if let Value::Object(rest) = schema {
+        out.extend(rest.into_iter().filter(|(key, _)| key != "description"));
+    }
+    out.into()
+}
+
+/// A doc comment as one line of text.
+pub(crate) fn prose(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn nullable(schema: Value) -> Value {
+    let null = json!({ "type": "null" });
+    match schema {
+        Value::Object(map) if map.is_empty() => Value::Object(map),
+        Value::Object(mut map) => {
+            if map.get("anyOf").and_then(Value::as_array).is_some_and(|any| any.contains(&null)) {
+                return map.into();
+            }
+            match map.get_mut("type") {
+                Some(Value::String(word)) => {
+                    let word = std::mem::take(word);
+                    map.insert("type".into(), json!([word, "null"]));
+                    if let Some(Value::Array(words)) = map.get_mut("enum") {
+                        words.push(Value::Null);
+                    }
+                    map.into()
+                }
+                Some(Value::Array(_)) => map.into(),
+                _ => json!({ "anyOf": [map, null] }),
+            }
+        }
+        other => other,
+    }
+}
+
+fn not_nullable(schema: Value) -> Value {
+    let null = json!({ "type": "null" });
+    let Value::Object(mut map) = schema else { return schema };
+    if let Some(Value::Array(words)) = map.get("type") {
+        let word = words.iter().find(|word| *word != "null").cloned().unwrap_or_default();
+        map.insert("type".into(), word);
+        if let Some(Value::Array(words)) = map.get_mut("enum") {
+            words.retain(|word| !word.is_null());
+        }
+    } else if let Some(Value::Array(any)) = map.get_mut("anyOf") {
+        any.retain(|schema| *schema != null);
+        if let [only] = any.as_slice() {
+            return only.clone();
+        }
+    }
+    map.into()
+}
+
+/// The schema of lines told apart by a word: each known word has its record, any other word is free.
+pub(crate) fn lines_schema(cx: &SchemaCx, about: &str, tag: &str, words: &[&str], variants: Vec<Value>) -> Value {
+    let mut any = variants;
+    if cx.side == Side::Reader {
+        any.push(json!({
+            "description": "A line whose word is not known here: skipped.",
+            "type": "object",
+            "properties": { tag: { "type": "string", "not": { "enum": words } } },
+            "required": [tag],
+        }));
+    }
+    json!({ "description": prose(about), "anyOf": any })
+}
+
+/// The whole schema of a shape, with its definitions.
+#[must_use]
+pub fn schema_of<T: Shape>(side: Side) -> Map<String, Value> {
+    let mut cx = SchemaCx { side, defs: BTreeMap::new() };
+    let root = T::schema(&mut cx);
+    let name = root.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")).map(str::to_owned);
+    let mut out = match (name.and_then(|name| cx.defs.remove(name.as_str())), root) {
+        (Some(Value::Object(map)), _) | (None, Value::Object(map)) => map,
+        _ => Map::new(),
+    };
+    if !cx.defs.is_empty() {
+        let defs: Map<String, Value> = cx.defs.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+        out.insert("$defs".into(), defs.into());
+    }
+    out
+}
+
+/// A reader schema that stands alone, for a generator that has its own definitions.
+#[cfg(feature = "schemars")]
+pub(crate) fn standalone<T: Shape>() -> Value {
+    schema_of::<T>(Side::Reader).into()
+}
