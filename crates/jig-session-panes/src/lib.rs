@@ -1,1 +1,6 @@
 //! tmux panes: discovery, classification, bulk plans and their queue.
+//!
+//! Knows tmux and the screens of agents; knows nothing of status files, stores or commands: the binary
+//! joins those.
+
+pub mod classify;

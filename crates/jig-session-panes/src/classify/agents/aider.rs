@@ -1,0 +1,30 @@
+//! aider: a line-based prompt under a rule. What stands below the prompt at column 0 is the answer to it;
+//! a completion list is indented.
+
+use crate::classify::layout::Composer;
+use crate::classify::rule::Region::{Border, Footer, Tail, Whole};
+use crate::classify::rule::{Agent, Rule, Says};
+use crate::classify::test::Sight::{Line, Question};
+use crate::classify::test::Test::{Indented, Not, Starts};
+
+pub(crate) const AGENT: Agent = Agent {
+    name: "aider",
+    commands: &["aider"],
+    titles: &[],
+    marks: &[&[(Whole, Line(Starts("Aider v")))]],
+    composer: &[
+        Composer::UnderRule {
+            prompts: &[">", "ask>", "code>", "architect>", "context>", "help>", "multi>"],
+            within: 1,
+        },
+        Composer::Prompt { glyph: '>' },
+    ],
+    block: Not(&Indented),
+    rules: &[
+        Rule { name: "question below the prompt", when: &[(Footer, Question)], says: Says::Attention },
+        Rule { name: "question at the bottom", when: &[(Tail(1), Question)], says: Says::Attention },
+        Rule { name: "answer below the prompt", when: &[(Footer, Line(Not(&Indented)))], says: Says::Working },
+        // A quoted line of an answer begins like a prompt; without the rule above, only an empty one counts.
+        Rule { name: "text that is no prompt", when: &[(Border, Line(Starts("> ")))], says: Says::Working },
+    ],
+};

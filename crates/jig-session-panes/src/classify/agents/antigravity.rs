@@ -1,0 +1,30 @@
+//! Antigravity (`agy`): a `>` composer between two rules. `esc to cancel` at the left of its last row means a
+//! turn that can be cancelled when the composer is drawn, and a form when it is not.
+
+use crate::classify::layout::Composer;
+use crate::classify::rule::Region::{Above, Footer, Tail};
+use crate::classify::rule::{Agent, Rule, Says};
+use crate::classify::test::Sight::{Keys, Line, Menu};
+use crate::classify::test::Test::{Begins, Braille, Indented, Not};
+
+const CURSOR: &[char] = &['>', '❯', '●'];
+
+pub(crate) const AGENT: Agent = Agent {
+    name: "antigravity",
+    commands: &["agy", "antigravity"],
+    titles: &[],
+    marks: &[],
+    composer: &[Composer::Ruled { prompts: &[">"] }],
+    block: Not(&Indented),
+    rules: &[
+        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "choice instead of the composer", when: &[(Tail(32), Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule {
+            name: "cancel hint in the footer",
+            when: &[(Footer, Line(Begins("esc to cancel")))],
+            says: Says::Working,
+        },
+        Rule { name: "spinner above the composer", when: &[(Above(4), Line(Braille))], says: Says::Working },
+    ],
+};

@@ -1,0 +1,45 @@
+//! Codex: `›` at column 0 with the footer indented below it. Old prompts and the cursor of a choice carry
+//! the same glyph, so what stands below the last one tells which it is.
+
+use crate::classify::layout::Composer;
+use crate::classify::rule::Region::{Block, Footer, Inside, Tail, Title};
+use crate::classify::rule::{Agent, Rule, Says};
+use crate::classify::test::Sight::{Keys, Line, Menu, Without};
+use crate::classify::test::Test;
+use crate::classify::test::Test::{
+    All, Any, Begins, Braille, Elapsed, Ends, Glyph0, Has, Indented, Ongoing, Part, Parts, Starts,
+};
+
+const CURSOR: &[char] = &['›', '>'];
+/// `• Working (4s • esc to interrupt)`: the label is free text, the hint goes when the key is unbound.
+pub(super) const BUSY_ROW: Test =
+    All(&[Glyph0(&['•', '◦']), Elapsed, Any(&[Has("interrupt"), All(&[Ongoing, Ends(")")])])]);
+/// Where the live block above the composer ends: the prompt, the mark of an interruption, the closing row.
+pub(super) const BLOCK: Test =
+    Any(&[Starts("›"), Starts("■"), Starts("✗"), Begins("Worked for"), Begins("─ Worked for")]);
+
+pub(crate) const AGENT: Agent = Agent {
+    name: "codex",
+    commands: &["codex"],
+    titles: &[Any(&[Starts("[ ! ]"), Starts("[ . ]")])],
+    marks: &[&[(Footer, Line(Any(&[Part("? for shortcuts"), All(&[Indented, Parts])])))], &[(Footer, Keys)]],
+    composer: &[Composer::Prompt { glyph: '›' }],
+    block: BLOCK,
+    rules: &[
+        Rule { name: "keys of a dialog", when: &[(Footer, Keys)], says: Says::Attention },
+        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule {
+            name: "choice with nothing below",
+            when: &[(Inside, Menu(CURSOR)), (Footer, Without(Parts))],
+            says: Says::Attention,
+        },
+        Rule { name: "choice instead of the composer", when: &[(Tail(24), Menu(CURSOR))], says: Says::Attention },
+        Rule {
+            name: "title asks, no composer",
+            when: &[(Tail(1), Line(Any(&[]))), (Title, Line(Starts("[ ")))],
+            says: Says::Attention,
+        },
+        Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
+        Rule { name: "busy row above the composer", when: &[(Block, Line(BUSY_ROW))], says: Says::Working },
+    ],
+};

@@ -1,0 +1,38 @@
+//! Gemini CLI: a prompt a few rows under the last rule, with a table as footer. A dialog is a box in the
+//! composer's place. The title says `✦` while it works and `✋` while it waits, but `◇` (ready) also while
+//! its own start-up dialogs and pickers are open, so ready needs the composer.
+
+use crate::classify::layout::Composer;
+use crate::classify::rule::Region::{Above, Footer, Inside, Tail, Title};
+use crate::classify::rule::{Agent, Rule, Says};
+use crate::classify::test::Sight::{Keys, Line, Menu};
+use crate::classify::test::Test::{All, Any, Begins, Braille, Glyph, Has, Starts};
+
+const CURSOR: &[char] = &['●', '>', '❯'];
+
+pub(crate) const AGENT: Agent = Agent {
+    name: "gemini",
+    commands: &["gemini"],
+    titles: &[Any(&[Starts("◇ "), Starts("✦ "), Starts("✋ ")])],
+    marks: &[&[(Footer, Line(Has("(/directory)")))], &[(Inside, Line(Has("Type your message")))]],
+    composer: &[Composer::UnderRule { prompts: &[">", "!", "*"], within: 4 }],
+    block: Begins("✦"),
+    rules: &[
+        Rule { name: "title asks", when: &[(Title, Line(Starts("✋")))], says: Says::Attention },
+        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "box instead of the composer", when: &[(Tail(1), Line(Begins("╰")))], says: Says::Attention },
+        Rule { name: "choice instead of the composer", when: &[(Tail(20), Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "busy title", when: &[(Title, Line(Starts("✦")))], says: Says::Working },
+        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule {
+            name: "spinner above the composer",
+            when: &[(Above(3), Line(All(&[Braille, Has("esc to cancel")])))],
+            says: Says::Working,
+        },
+        Rule {
+            name: "tool box that runs",
+            when: &[(Above(12), Line(Any(&[Begins("⊶"), All(&[Glyph(&['!']), Has("(Tab to focus)")])])))],
+            says: Says::Working,
+        },
+    ],
+};

@@ -1,0 +1,30 @@
+//! OpenCode: a composer with a bar at its left that ends in a foot (`╹▀▀`). While it works, the row below
+//! the foot has a moving bar; a dialog has no foot; pickers are drawn over the middle of the screen.
+
+use crate::classify::layout::Composer;
+use crate::classify::rule::Region::{Footer, Tail, Whole};
+use crate::classify::rule::{Agent, Rule, Says};
+use crate::classify::test::Sight::{Keys, Line};
+use crate::classify::test::Test;
+use crate::classify::test::Test::{Any, Begins, Has, Overlay, Part, Run, Starts};
+
+const MOVING: Test = Run(&['⬝', '■', '▪', '⬞', '·']);
+
+pub(crate) const AGENT: Agent = Agent {
+    name: "opencode",
+    commands: &["opencode"],
+    titles: &[Any(&[Starts("OC | "), Part("OpenCode")])],
+    marks: &[&[(Footer, Line(Any(&[Has("ctrl+p commands"), MOVING])))]],
+    composer: &[Composer::Barred { foot: "╹▀", bar: '┃' }],
+    block: Begins("▣"),
+    rules: &[
+        Rule { name: "permission without a composer", when: &[(Tail(32), Line(Begins("△")))], says: Says::Attention },
+        Rule { name: "keys instead of the composer", when: &[(Tail(4), Keys)], says: Says::Attention },
+        Rule { name: "picker over the screen", when: &[(Whole, Line(Overlay))], says: Says::Attention },
+        Rule {
+            name: "moving bar in the footer",
+            when: &[(Footer, Line(Any(&[MOVING, Has("esc interrupt"), Has("esc again to interrupt")])))],
+            says: Says::Working,
+        },
+    ],
+};

@@ -1,0 +1,68 @@
+//! Pi 0.7x and 1.x, and what is derived from it: an editor without a glyph between the last two rules. A
+//! dialog takes the editor's place, indented by one; a draft begins at column 0. Pi 1.x turns its spinner
+//! in the editor's top rule, Pi 0.7x on the line above it.
+
+use crate::classify::layout::Composer;
+use crate::classify::rule::Region::{Above, Border, Footer, Inside, InsideLast, Tail, Title};
+use crate::classify::rule::{Agent, Rule, Says};
+use crate::classify::test::Sight::{Keys, Line, Menu, Nothing, Without};
+use crate::classify::test::Test::{
+    All, Any, Begins, Braille, Elapsed, Ellipsis, Glyph0, Has, Indented, Not, Ongoing, Spins, Starts,
+};
+
+const CURSOR: &[char] = &['→', '>', '❯', '›', '●'];
+
+pub(crate) const AGENT: Agent = Agent {
+    name: "pi",
+    commands: &["pi"],
+    titles: &[Any(&[Starts("π"), All(&[Braille, Has("π - ")])])],
+    marks: &[&[(Border, Line(Spins)), (Footer, Line(Has("(auto)")))]],
+    composer: &[Composer::Ruled { prompts: &[] }],
+    block: Not(&Indented),
+    rules: &[
+        Rule {
+            name: "keys of a dialog in the editor's place",
+            when: &[(InsideLast, Line(Indented)), (InsideLast, Keys)],
+            says: Says::Attention,
+        },
+        Rule { name: "choice in the editor's place", when: &[(Inside, Menu(CURSOR))], says: Says::Attention },
+        Rule {
+            name: "list in the editor's place",
+            when: &[(Inside, Line(Any(&[Starts("›"), Starts(" →"), Starts(" ›"), Starts("→ ")])))],
+            says: Says::Attention,
+        },
+        Rule {
+            name: "panel in the editor's place",
+            when: &[(Inside, Line(Indented)), (Inside, Without(Not(&Indented)))],
+            says: Says::Attention,
+        },
+        Rule { name: "choice at the bottom", when: &[(Tail(24), Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "keys at the bottom", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
+        Rule {
+            name: "spinner in the border",
+            when: &[(Border, Line(Any(&[Spins, All(&[Ongoing, Has("cancel)")])])))],
+            says: Says::Working,
+        },
+        Rule {
+            name: "loader above the editor",
+            when: &[(Above(4), Line(All(&[Braille, Any(&[Ellipsis, Has("to cancel)")])])))],
+            says: Says::Working,
+        },
+        Rule {
+            name: "busy row of a derived agent",
+            when: &[(Above(8), Line(All(&[Glyph0(&['•', '◦', '●', '✻', '·']), Elapsed, Has("interrupt")])))],
+            says: Says::Working,
+        },
+        Rule {
+            name: "text with no footer below",
+            when: &[(Inside, Line(Begins(""))), (Footer, Nothing)],
+            says: Says::Attention,
+        },
+        Rule {
+            name: "rules that are no editor",
+            when: &[(Footer, Nothing), (Title, Without(Has("π")))],
+            says: Says::Working,
+        },
+    ],
+};

@@ -1,0 +1,256 @@
+//! Classification: what a pane's program does, told from one frame of its screen, as a pure function.
+//!
+//! Truth order: dead, then a dialog in the composer's place, then signs of work in the regions around the
+//! composer and in the title, then the composer, then the shell's prompt, then the command. Text in the
+//! composer, quoted output and prose are never looked at. A known agent without its composer is never idle.
+
+mod agents;
+mod layout;
+mod rule;
+mod screen;
+mod shell;
+mod test;
+
+use rule::{Agent, Rule, Says, View};
+use screen::Screen;
+use shell::Kind;
+use test::Sight;
+
+pub use screen::clean;
+
+/// What is known of a pane at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PaneObservation<'a> {
+    /// `pane_current_command`.
+    pub command: &'a str,
+    /// `pane_title`.
+    pub title: &'a str,
+    /// `pane_dead`.
+    pub dead: bool,
+    /// `alternate_on`: a full-screen program draws.
+    pub alternate: bool,
+    /// The visible screen, escape sequences allowed.
+    pub text: &'a str,
+}
+
+/// The contract's four words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Works, or is a program that is no shell.
+    Active,
+    /// Waits for a person.
+    NeedsAttention,
+    /// A prompt can be typed.
+    Idle,
+    /// The pane's process has ended.
+    Dead,
+}
+
+impl Status {
+    /// All words, in the order rows are sorted by.
+    pub const ALL: [Self; 4] = [Self::Active, Self::NeedsAttention, Self::Idle, Self::Dead];
+
+    /// The word in the contract.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::NeedsAttention => "needs_attention",
+            Self::Idle => "idle",
+            Self::Dead => "dead",
+        }
+    }
+
+    /// The status a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
+    }
+}
+
+/// Which evidence a status rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// tmux itself: the pane is dead.
+    Tmux,
+    /// The status file of a live session in the pane.
+    StatusFile,
+    /// What the screen shows.
+    Screen,
+    /// Only the foreground command.
+    Command,
+}
+
+impl Source {
+    /// The word in the contract.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tmux => "tmux",
+            Self::StatusFile => "status-file",
+            Self::Screen => "screen",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// A pane's status and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classification {
+    /// The status.
+    pub status: Status,
+    /// The contract's text for it.
+    pub reason: &'static str,
+    /// The evidence.
+    pub source: Source,
+    /// The agent, when one was recognised.
+    pub agent: Option<&'static str>,
+    /// The rule that decided, for bug reports.
+    pub rule: &'static str,
+}
+
+/// The contract's texts (`statusReason`).
+mod reasons {
+    pub(super) const DEAD: &str = "tmux pane_dead=1";
+    pub(super) const ATTENTION: &str = "current attention indicator in pane text";
+    pub(super) const WORKING: &str = "current working indicator in pane text";
+    pub(super) const IDLE: &str = "current idle prompt or completed goal in pane text";
+    pub(super) const SHELL: &str = "shell or composer prompt";
+    pub(super) const PROGRAM: &str = "non-shell foreground command";
+}
+
+/// Cursors that choices of any program are drawn with.
+const CURSORS: &[char] = &['❯', '›', '>', '→', '●', '▸', '▶', '»'];
+
+/// Classifies one pane.
+pub fn classify(pane: &PaneObservation<'_>) -> Classification {
+    if pane.dead {
+        return Classification {
+            status: Status::Dead,
+            reason: reasons::DEAD,
+            source: Source::Tmux,
+            agent: None,
+            rule: "pane_dead",
+        };
+    }
+    let text = clean(pane.text);
+    let screen = Screen::new(&text);
+    match shell::kind(pane.command) {
+        Kind::Shell => in_shell(pane, &screen),
+        Kind::Carrier => in_carrier(pane, &screen),
+        Kind::Multiplexer => in_multiplexer(&screen),
+        Kind::Viewer => in_program(&screen, false),
+        Kind::Program => match by_command(pane.command) {
+            Some(agent) => through(View::new(agent, pane.title, &screen), agent),
+            None => by_title(pane.title, &screen)
+                .or_else(|| by_drawing(pane.title, &screen))
+                .unwrap_or_else(|| in_program(&screen, true)),
+        },
+    }
+}
+
+/// The agent that a command names: by its own name, or Claude Code by its version number.
+fn by_command(command: &str) -> Option<&'static Agent> {
+    let name = command.to_ascii_lowercase();
+    let version = name.split('.').count() == 3
+        && name.split('.').all(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty());
+    let name = if version { "claude" } else { name.as_str() };
+    agents::ALL.into_iter().find(|agent| agent.commands.contains(&name))
+}
+
+/// An agent whose title stands on the pane, when its own screen is there too: titles outlive programs.
+fn by_title(title: &str, screen: &Screen<'_>) -> Option<Classification> {
+    let agent = agents::ALL.into_iter().find(|agent| agent.titles.iter().any(|test| test.holds(title)))?;
+    let view = View::new(agent, title, screen);
+    (view.composer.is_some() || view.decide().is_some()).then(|| through(view, agent))
+}
+
+/// An agent recognised by what only it draws.
+fn by_drawing(title: &str, screen: &Screen<'_>) -> Option<Classification> {
+    agents::ALL.into_iter().find_map(|agent| {
+        let view = View::new(agent, title, screen);
+        view.marked().then(|| through(view, agent))
+    })
+}
+
+/// Reads a screen by one agent's rules.
+fn through(view: View<'_>, agent: &'static Agent) -> Classification {
+    let decided = view.decide().map(|rule: &Rule| (rule.says, rule.name));
+    let (says, rule) = decided.unwrap_or(match view.composer {
+        Some(_) => (Says::Idle, "composer"),
+        None => (Says::Working, "no composer"),
+    });
+    let found = if rule == "no composer" { (Status::Active, reasons::PROGRAM, Source::Command) } else { said(says) };
+    Classification { status: found.0, reason: found.1, source: found.2, agent: Some(agent.name), rule }
+}
+
+fn said(says: Says) -> (Status, &'static str, Source) {
+    match says {
+        Says::Attention => (Status::NeedsAttention, reasons::ATTENTION, Source::Screen),
+        Says::Working => (Status::Active, reasons::WORKING, Source::Screen),
+        Says::Idle => (Status::Idle, reasons::IDLE, Source::Screen),
+    }
+}
+
+/// A classification of a program that is no agent.
+fn other(status: Status, reason: &'static str, source: Source, rule: &'static str) -> Classification {
+    Classification { status, reason, source, agent: None, rule }
+}
+
+/// A shell in the foreground: its prompt ends the screen, or a program that it carries shows through.
+fn in_shell(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
+    let last = screen.last().unwrap_or_default();
+    if !pane.alternate && shell::prompt(last) {
+        return other(Status::Idle, reasons::SHELL, Source::Command, "shell prompt");
+    }
+    // A script that wraps an agent keeps the shell's name in the foreground.
+    if let Some(found) = by_drawing("", screen) {
+        return found;
+    }
+    if shell::question(last) || dialog(screen) {
+        return other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "question");
+    }
+    if pane.alternate {
+        // A pipeline whose first program has ended, a chooser among them.
+        let waits = shell::prompt(last);
+        return match waits {
+            true => other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "full-screen prompt"),
+            false => other(Status::Active, reasons::PROGRAM, Source::Screen, "full-screen program"),
+        };
+    }
+    other(Status::Idle, reasons::SHELL, Source::Command, "shell")
+}
+
+/// Another machine's or user's terminal.
+fn in_carrier(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
+    let last = screen.last().unwrap_or_default();
+    if !pane.alternate && shell::prompt(last) {
+        return other(Status::Idle, reasons::SHELL, Source::Screen, "carried shell prompt");
+    }
+    by_title(pane.title, screen).or_else(|| by_drawing(pane.title, screen)).unwrap_or_else(|| in_program(screen, true))
+}
+
+/// A multiplexer inside the pane: only its visible pane can be seen, and keys may go elsewhere, so it is never idle.
+fn in_multiplexer(screen: &Screen<'_>) -> Classification {
+    let inner = screen.without_last();
+    let inner = by_drawing("", &inner).unwrap_or_else(|| in_program(&inner, true));
+    match inner.status {
+        Status::Idle => other(Status::Active, reasons::PROGRAM, Source::Command, "multiplexer"),
+        _ => inner,
+    }
+}
+
+/// A program that nothing is known of.
+fn in_program(screen: &Screen<'_>, dialogs: bool) -> Classification {
+    let last = screen.last().unwrap_or_default();
+    if shell::question(last) {
+        return other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "question");
+    }
+    if dialogs && dialog(screen) {
+        return other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "dialog");
+    }
+    other(Status::Active, reasons::PROGRAM, Source::Command, "program")
+}
+
+/// Keys that answer a dialog at the bottom, or a choice with a cursor.
+fn dialog(screen: &Screen<'_>) -> bool {
+    Sight::Keys.seen(&layout::lowest(screen.lines(), 2))
+        || Sight::Menu(CURSORS).seen(&layout::lowest(screen.lines(), 8))
+}

@@ -1,0 +1,137 @@
+//! The form of an agent's file: who it is, where its composer stands, and its rules in order.
+
+use super::layout::{Composer, Found, lowest, visible};
+use super::screen::{Screen, bare};
+use super::test::{Sight, Test};
+
+/// What a rule says about a pane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// A person is waited for.
+    Attention,
+    /// Work goes on.
+    Working,
+    /// A prompt can be typed.
+    Idle,
+}
+
+/// A part of the screen. All but the first and the last three need a composer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Region {
+    /// The pane's title.
+    Title,
+    /// The lines above the composer, up from it: at most so many that show something.
+    Above(usize),
+    /// The same, ending where the agent's [`Agent::block`] says that something else begins.
+    Block,
+    /// The row that begins the composer.
+    Border,
+    /// The text in the composer.
+    Inside,
+    /// The last line in the composer.
+    InsideLast,
+    /// Everything below the composer.
+    Footer,
+    /// The lowest lines of a screen without a composer.
+    Tail(usize),
+    /// The lowest lines of any screen.
+    Lowest(usize),
+    /// All lines of any screen.
+    Whole,
+}
+
+/// One rule: all its sights must be seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// The name `live explain` prints.
+    pub name: &'static str,
+    /// What must be seen where.
+    pub when: &'static [(Region, Sight)],
+    /// What it then says.
+    pub says: Says,
+}
+
+/// Everything that is known about one agent's screen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agent {
+    /// The name as status files have it.
+    pub name: &'static str,
+    /// Foreground commands that are this agent and nothing else.
+    pub commands: &'static [&'static str],
+    /// Titles that only this agent sets.
+    pub titles: &'static [Test],
+    /// What only this agent draws; used when the command says nothing (`node`, `ssh`, a wrapper).
+    pub marks: &'static [&'static [(Region, Sight)]],
+    /// Its composer.
+    pub composer: &'static [Composer],
+    /// A line above the composer at which the block that belongs to it ends.
+    pub block: Test,
+    /// The rules in order: the first that is seen decides. None: idle with a composer, else working.
+    pub rules: &'static [Rule],
+}
+
+/// A screen seen through one agent's file.
+#[derive(Debug)]
+pub(crate) struct View<'a> {
+    agent: &'static Agent,
+    title: &'a str,
+    lines: &'a [&'a str],
+    pub(crate) composer: Option<Found>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(agent: &'static Agent, title: &'a str, screen: &'a Screen<'a>) -> Self {
+        let lines = screen.lines();
+        let composer = agent.composer.iter().find_map(|composer| composer.find(lines));
+        Self { agent, title, lines, composer }
+    }
+
+    /// The first rule that is seen.
+    pub(crate) fn decide(&self) -> Option<&'static Rule> {
+        self.agent.rules.iter().find(|rule| self.all(rule.when))
+    }
+
+    /// Whether the agent's own drawing is on the screen.
+    pub(crate) fn marked(&self) -> bool {
+        self.agent.marks.iter().any(|mark| self.all(mark))
+    }
+
+    fn all(&self, when: &[(Region, Sight)]) -> bool {
+        when.iter().all(|(region, sight)| self.region(*region).is_some_and(|lines| sight.seen(&lines)))
+    }
+
+    /// The visible lines of a region; none when the screen has no such region.
+    fn region(&self, region: Region) -> Option<Vec<&'a str>> {
+        match region {
+            Region::Title => return Some(vec![self.title]),
+            Region::Lowest(count) => return Some(lowest(self.lines, count)),
+            Region::Whole => return Some(visible(self.lines)),
+            Region::Tail(count) => return self.composer.is_none().then(|| lowest(self.lines, count)),
+            _ => {}
+        }
+        let found = self.composer?;
+        let inside = &self.lines[found.first..found.end.max(found.first)];
+        Some(match region {
+            Region::Above(count) => lowest(&self.lines[..found.top], count),
+            Region::Block => self.block(&self.lines[..found.top]),
+            Region::Border => vec![self.lines[found.top]],
+            Region::Inside => visible(inside),
+            Region::InsideLast => lowest(inside, 1),
+            Region::Footer => visible(&self.lines[found.footer..]),
+            _ => return None,
+        })
+    }
+
+    /// The lines from the composer up to and with the first that ends the block.
+    fn block(&self, above: &[&'a str]) -> Vec<&'a str> {
+        let mut out = Vec::new();
+        for &line in above.iter().rev().filter(|line| !bare(line).is_empty()).take(24) {
+            out.push(line);
+            if self.agent.block.holds(line) {
+                break;
+            }
+        }
+        out.reverse();
+        out
+    }
+}

@@ -1,0 +1,128 @@
+//! The visible screen of one pane as lines that can be looked at by region.
+
+use std::borrow::Cow;
+
+/// A pane's text as lines: right-trimmed, blank rows at the bottom left out.
+///
+/// Agents are often not anchored to the bottom of their pane, so "the last row" always means the last
+/// row that shows something.
+#[derive(Debug)]
+pub(crate) struct Screen<'a> {
+    lines: Vec<&'a str>,
+}
+
+impl<'a> Screen<'a> {
+    /// Cuts cleaned text (see [`clean`]) into lines.
+    pub(crate) fn new(text: &'a str) -> Self {
+        let mut lines: Vec<&str> = text.split('\n').map(trim_end).collect();
+        while lines.last().is_some_and(|line| line.is_empty()) {
+            lines.pop();
+        }
+        Self { lines }
+    }
+
+    /// The lines, top to bottom.
+    pub(crate) fn lines(&self) -> &[&'a str] {
+        &self.lines
+    }
+
+    /// The screen without its last visible line: what a nested multiplexer shows above its status line.
+    pub(crate) fn without_last(&self) -> Self {
+        let end = self.lines.len().saturating_sub(1);
+        let mut lines = self.lines[..end].to_vec();
+        while lines.last().is_some_and(|line| line.is_empty()) {
+            lines.pop();
+        }
+        Self { lines }
+    }
+
+    /// The last line that shows something.
+    pub(crate) fn last(&self) -> Option<&'a str> {
+        self.lines.last().copied()
+    }
+}
+
+/// Ordinary and no-break blanks: agents draw both, and a cut screen keeps the latter.
+pub(crate) fn is_blank(c: char) -> bool {
+    c.is_whitespace()
+}
+
+fn trim_end(line: &str) -> &str {
+    // A no-break space after the prompt glyph tells a composer from an old prompt, so it is kept.
+    line.trim_end_matches(|c: char| c != '\u{a0}' && is_blank(c))
+}
+
+/// Removes escape sequences and carriage returns; text without any is borrowed as it is.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(|byte| byte == 0x1b || byte == b'\r') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' => {}
+            '\u{1b}' => match chars.next() {
+                Some('[') => {
+                    for c in chars.by_ref() {
+                        if ('@'..='~').contains(&c) {
+                            break;
+                        }
+                    }
+                }
+                Some(']') => {
+                    while let Some(c) = chars.next() {
+                        if c == '\u{7}' {
+                            break;
+                        }
+                        if c == '\u{1b}' {
+                            chars.next();
+                            break;
+                        }
+                    }
+                }
+                _ => {}
+            },
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The characters that frame a box or a bar.
+const FRAME: [char; 6] = ['│', '┃', '║', '╎', '|', '▌'];
+
+/// A line without blanks and without the frame of the box it stands in.
+pub(crate) fn bare(line: &str) -> &str {
+    line.trim_matches(|c: char| is_blank(c) || FRAME.contains(&c))
+}
+
+/// A line without blanks at its ends.
+pub(crate) fn trimmed(line: &str) -> &str {
+    line.trim_matches(is_blank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_returns_are_removed() {
+        assert_eq!(clean("\u{1b}[1;32mdev\u{1b}[0m:\u{1b}]0;title\u{7}~\u{1b}]8;;x\u{1b}\\$\r"), "dev:~$");
+        assert!(matches!(clean("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn blank_rows_at_the_bottom_do_not_count() {
+        let screen = Screen::new("a\n\nb  \n\n   \n");
+        assert_eq!(screen.lines(), ["a", "", "b"]);
+        assert_eq!(screen.last(), Some("b"));
+        assert_eq!(screen.without_last().lines(), ["a"]);
+        assert_eq!(Screen::new("\n\n").last(), None);
+    }
+
+    #[test]
+    fn the_blank_of_a_composer_is_kept() {
+        assert_eq!(Screen::new("❯\u{a0}").lines(), ["❯\u{a0}"]);
+    }
+}

@@ -1,0 +1,238 @@
+//! Shells, programs that carry another screen, and plain programs: what their last line says.
+
+use super::screen::{is_blank, trimmed};
+use super::test::has;
+
+/// Foreground commands that wait at a prompt unless they ask something.
+const SHELLS: [&str; 16] = [
+    "", "bash", "zsh", "sh", "fish", "dash", "ksh", "mksh", "ash", "nu", "pwsh", "xonsh", "elvish", "tcsh", "csh",
+    "login",
+];
+
+/// Commands that show another machine's or another user's terminal, or start a program for it.
+const CARRIERS: [&str; 14] = [
+    "ssh",
+    "mosh",
+    "mosh-client",
+    "su",
+    "sudo",
+    "doas",
+    "cd",
+    "docker",
+    "podman",
+    "kubectl",
+    "lxc",
+    "nsenter",
+    "machinectl",
+    "distrobox",
+];
+
+/// Terminal multiplexers: their own status line stands below the screen they carry.
+const MULTIPLEXERS: [&str; 3] = ["tmux", "screen", "zellij"];
+
+/// Programs that show files or logs, where any agent's screen may be quoted, and tools that print much.
+const VIEWERS: [&str; 36] = [
+    "vim",
+    "nvim",
+    "vi",
+    "view",
+    "nano",
+    "emacs",
+    "hx",
+    "helix",
+    "micro",
+    "less",
+    "more",
+    "most",
+    "man",
+    "bat",
+    "cat",
+    "tail",
+    "head",
+    "watch",
+    "git",
+    "delta",
+    "tig",
+    "lazygit",
+    "cargo",
+    "rustc",
+    "make",
+    "cmake",
+    "ninja",
+    "gcc",
+    "go",
+    "journalctl",
+    "htop",
+    "top",
+    "btop",
+    "k9s",
+    "psql",
+    "mysql",
+];
+
+/// What kind of program stands in a pane's foreground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Shell,
+    Carrier,
+    Multiplexer,
+    Viewer,
+    /// Anything else: an agent, its interpreter, a wrapper, a build.
+    Program,
+}
+
+/// Tells the kind from `pane_current_command`.
+pub(crate) fn kind(command: &str) -> Kind {
+    // A login shell's name begins with a dash.
+    let name = command.trim_start_matches('-').to_ascii_lowercase();
+    let in_list = |list: &[&str]| list.contains(&name.as_str());
+    if in_list(&SHELLS) {
+        Kind::Shell
+    } else if in_list(&CARRIERS) {
+        Kind::Carrier
+    } else if in_list(&MULTIPLEXERS) {
+        Kind::Multiplexer
+    } else if in_list(&VIEWERS) {
+        Kind::Viewer
+    } else {
+        Kind::Program
+    }
+}
+
+/// Characters a prompt ends in, or, for themes, begins with.
+const PROMPT_END: [char; 15] =
+    ['$', '#', '%', '>', '❯', '➜', 'λ', '»', '›', '✗', '✘', '▶', '\u{e0b0}', '\u{e0b1}', '⟩'];
+const PROMPT_START: [char; 7] = ['❯', '➜', 'λ', '»', '▶', '╰', '└'];
+
+/// Whether a shell's last line is its prompt, with or without a command typed behind it.
+pub(crate) fn prompt(line: &str) -> bool {
+    let text = trimmed(line);
+    let Some(last) = text.chars().next_back() else { return false };
+    if PROMPT_END.contains(&last) || text.starts_with(PROMPT_START) {
+        return true;
+    }
+    // `user@host:path$ typed text`, `$ typed text`.
+    let mut words = text.split(is_blank).filter(|word| !word.is_empty());
+    words.clone().next().is_some_and(|first| matches!(first, "$" | "%" | "#" | ">"))
+        || words.by_ref().take(4).any(|word| {
+            word.ends_with(['$', '#', '%', '>', '❯'])
+                && (word.contains('@') || word.contains('/') || word.contains('~'))
+        })
+}
+
+/// Whether a line asks a person something: it ends in a question mark or in a choice of answers, asks for a
+/// secret, or waits for a key.
+pub(crate) fn question(line: &str) -> bool {
+    let text = trimmed(line);
+    let text = text.trim_end_matches([':', ' ', '>']);
+    if text.is_empty() {
+        return false;
+    }
+    text.ends_with('?')
+        || choice(text)
+        || secret(line)
+        || has(text, "press enter")
+        || has(text, "press any key")
+        || has(text, "press return")
+}
+
+/// `[Y/n]`, `(yes/no)`, `(y)`, `(Y)es/(N)o [Yes]` at the end, behind words.
+fn choice(text: &str) -> bool {
+    const ANSWERS: [&str; 8] = ["y", "n", "yes", "no", "a", "all", "q", "quit"];
+    let Some(open) = text.rfind(['[', '(']) else { return false };
+    if !text.ends_with([']', ')']) || trimmed(&text[..open]).is_empty() {
+        return false;
+    }
+    let group = &text[open + 1..text.len() - 1];
+    let mut answers = group.split(['/', ',', '|']).map(trimmed);
+    answers.all(|answer| !answer.is_empty() && ANSWERS.iter().any(|known| answer.eq_ignore_ascii_case(known)))
+}
+
+/// A line that ends in a colon and names a secret or an identity.
+fn secret(line: &str) -> bool {
+    const NAMES: [&str; 8] =
+        ["password", "passphrase", "passcode", "username", "login", "otp", "pin", "verification code"];
+    let text = trimmed(line);
+    // Tools print long logs that end in a colon; a request for a secret is short.
+    text.ends_with(':') && text.chars().count() <= 100 && NAMES.iter().any(|name| has_word(text, name))
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.match_indices(word).any(|(at, _)| {
+        let before = lower[..at].chars().next_back();
+        let after = lower[at + word.len()..].chars().next();
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_of_shells() {
+        for line in [
+            "dev@devbox:~/app$",
+            "root@devbox:/srv/app#",
+            "➜  app git:(main) ✗",
+            "❯",
+            "dev@devbox ~/app>",
+            "$",
+            "dev@devbox:~/app$ git status",
+            "(venv) dev@devbox:~/app$ echo really?",
+            "[dev@devbox app]$",
+        ] {
+            assert!(prompt(line), "{line}");
+        }
+        for line in [
+            "",
+            "test case 3 ... ok",
+            "Do you want to proceed? [y/N]",
+            "Ok to proceed? (y)",
+            "dev@localhost's password:",
+        ] {
+            assert!(!prompt(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn questions_of_programs() {
+        for line in [
+            "Do you want to continue? [Y/n] ",
+            "Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
+            "(1/1) Stage this hunk [y,n,q,a,d,e,p,?]? ",
+            "Need to install create-app@1.2.0. Ok to proceed? (y) ",
+            "Run shell command? (Y)es/(N)o/(D)on't ask again [Yes]: ",
+            "rm: remove regular file '/tmp/readonly'? ",
+            "dev@localhost's password: ",
+            "[sudo] password for dev: ",
+            "Enter passphrase for key '/home/dev/.ssh/id': ",
+            "Username for 'https://example.com': ",
+            "Overwrite (y/N)",
+            "Press ENTER to continue",
+        ] {
+            assert!(question(line), "{line}");
+        }
+        for line in [
+            "",
+            "Building [=====>   ] 41/120",
+            "[shard 3] retry: permission check required by policy cache",
+            "duration_ms 447.208195",
+            "src/retry.ts (END)",
+            "[shard 3] 2 workers waiting for input shards",
+            "spinning:",
+        ] {
+            assert!(!question(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn kinds() {
+        assert_eq!(kind("-zsh"), Kind::Shell);
+        assert_eq!(kind(""), Kind::Shell);
+        assert_eq!(kind("sudo"), Kind::Carrier);
+        assert_eq!(kind("node"), Kind::Program);
+        assert_eq!(kind("vim"), Kind::Viewer);
+    }
+}
