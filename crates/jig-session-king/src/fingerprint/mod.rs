@@ -65,14 +65,33 @@ pub fn compute(agent_dir: &Path, cwd: &Path) -> Option<String> {
     Global::read(agent_dir).map(|global| global.in_folder(cwd))
 }
 
+/// Under which path a file enters the hash: its own, or, in a test, as if the folder stood elsewhere.
+#[derive(Clone, Default)]
+struct Shown(Option<(String, String)>);
+
+impl Shown {
+    fn path(&self, path: &Path) -> String {
+        let path = path.to_string_lossy();
+        let moved = self.0.as_ref().and_then(|(from, to)| Some(format!("{to}{}", path.strip_prefix(from.as_str())?)));
+        moved.unwrap_or_else(|| path.into_owned())
+    }
+}
+
 /// The part that every folder shares: computed once, it serves a whole list of sessions.
 #[derive(Clone)]
-pub struct Global(Sha256);
+pub struct Global {
+    hash: Sha256,
+    shown: Shown,
+}
 
 impl Global {
     /// Hashes the agent's folder; `None` when its `settings.json` is missing or no JSON.
     #[must_use]
     pub fn read(agent_dir: &Path) -> Option<Self> {
+        Self::read_as(agent_dir, Shown::default())
+    }
+
+    fn read_as(agent_dir: &Path, shown: Shown) -> Option<Self> {
         let text = read(&agent_dir.join("settings.json"))?;
         let settings = Value::parse(&String::from_utf8_lossy(&text))?;
         let mut hash = Sha256::new();
@@ -84,29 +103,29 @@ impl Global {
             }
         }
         for (name, kind) in TREES {
-            hash.update(tree(&agent_dir.join(name), kind));
+            hash.update(tree(&agent_dir.join(name), kind, &shown));
         }
         if let Some(Value::List(packages)) = settings.get("packages") {
             for package in packages {
                 let source = package.to_js_string();
-                if let Some(marker) = package_marker(agent_dir, &source) {
+                if let Some(marker) = package_marker(agent_dir, &source, &shown) {
                     hash.update(format!("pkg:{source}:{marker}\n"));
                 }
             }
         }
-        Some(Self(hash))
+        Some(Self { hash, shown })
     }
 
     /// Adds the project's part and gives the 16 hex digits.
     #[must_use]
     pub fn in_folder(&self, cwd: &Path) -> String {
-        let mut hash = self.0.clone();
+        let mut hash = self.hash.clone();
         let project = cwd.join(".pi");
         if let Some(hex) = file_hex(&project.join("settings.json")) {
             hash.update(format!("proj-settings:{hex}\n"));
         }
         for (name, kind) in TREES {
-            hash.update(tree(&project.join(name), kind));
+            hash.update(tree(&project.join(name), kind, &self.shown));
         }
         let mut text = hex(&hash.finalize());
         text.truncate(16);
@@ -115,7 +134,7 @@ impl Global {
 }
 
 /// What stands for one entry of `settings.packages`; `None` when nothing does.
-fn package_marker(agent_dir: &Path, source: &str) -> Option<String> {
+fn package_marker(agent_dir: &Path, source: &str, shown: &Shown) -> Option<String> {
     if source.starts_with("npm:") {
         return file_hex(&agent_dir.join("npm/package-lock.json"));
     }
@@ -143,28 +162,29 @@ fn package_marker(agent_dir: &Path, source: &str) -> Option<String> {
         parts.update(format!("pkg:{hex}\n"));
     }
     for (name, kind) in PACKAGE_TREES {
-        parts.update(tree(&folder.join(name), kind));
+        parts.update(tree(&folder.join(name), kind, shown));
     }
     Some(short(parts))
 }
 
 /// One line a file, `<full path>:<hex>`, sorted by the UTF-16 code units of the path.
-fn tree(root: &Path, kind: Kind) -> String {
+fn tree(root: &Path, kind: Kind, shown: &Shown) -> String {
     let mut files = Vec::new();
     collect(root, kind, 0, &mut files);
-    files.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+    let mut named: Vec<(String, PathBuf)> = files.into_iter().map(|file| (shown.path(&file), file)).collect();
+    named.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
     let mut lines = String::new();
-    for file in files {
-        if let Some(hex) = file_hex(Path::new(&file)) {
+    for (name, file) in named {
+        if let Some(hex) = file_hex(&file) {
             // Writing into a String cannot fail.
-            let _ = writeln!(lines, "{file}:{hex}");
+            let _ = writeln!(lines, "{name}:{hex}");
         }
     }
     lines
 }
 
 /// Links are skipped by their own type; the root may be one.
-fn collect(folder: &Path, kind: Kind, depth: usize, files: &mut Vec<String>) {
+fn collect(folder: &Path, kind: Kind, depth: usize, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -174,8 +194,8 @@ fn collect(folder: &Path, kind: Kind, depth: usize, files: &mut Vec<String>) {
                 collect(&entry.path(), kind, depth + 1, files);
             }
         } else if file_type.is_file() {
-            let path = entry.path().to_string_lossy().into_owned();
-            if name != ".git" && name != "node_modules" && kind.counts(&path) {
+            let path = entry.path();
+            if name != ".git" && name != "node_modules" && kind.counts(&path.to_string_lossy()) {
                 files.push(path);
             }
         }
@@ -229,22 +249,4 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{agent_dir, join};
-    use std::path::{Path, PathBuf};
-
-    #[test]
-    fn the_agents_folder_is_the_trimmed_variable_or_the_home_default() {
-        assert_eq!(agent_dir(Some(" /x/y "), Some("/h")), Some(PathBuf::from("/x/y")));
-        assert_eq!(agent_dir(Some("  "), Some("/h")), Some(PathBuf::from("/h/.pi/agent")));
-        assert_eq!(agent_dir(None, Some("/h")), Some(PathBuf::from("/h/.pi/agent")));
-        assert_eq!(agent_dir(None, None), None);
-    }
-
-    #[test]
-    fn join_never_leaves_by_an_absolute_part() {
-        assert_eq!(join(Path::new("/a/b"), "/abs/none"), PathBuf::from("/a/b/abs/none"));
-        assert_eq!(join(Path::new("/a/b"), "../c/./d"), PathBuf::from("/a/c/d"));
-        assert_eq!(join(Path::new("/a"), "../../../c"), PathBuf::from("/c"));
-    }
-}
+mod tests;
