@@ -4,6 +4,9 @@
 //! It knows nothing of status v1's folder, of tmux or of the terminal: it is given a session's facts
 //! and a folder. It never writes another session's file.
 
+pub mod card;
 pub mod fingerprint;
 pub mod layout;
 pub mod metrics;
+pub mod rules;
+pub mod writer;
