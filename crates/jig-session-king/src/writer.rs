@@ -205,8 +205,15 @@ enum Found {
 /// A card's bytes as pi-king lays them out: two spaces, no line feed at the end.
 #[must_use]
 pub fn to_bytes(card: &KingStatus) -> Vec<u8> {
+    let mut document = card.to_document();
+    // JavaScript prints a whole number without a fraction.
+    if let Some(percent) = document.get_mut("contextPct")
+        && let Some(whole) = percent.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e15)
+    {
+        *percent = (whole as i64).into();
+    }
     // A record of texts and finite numbers always prints.
-    serde_json::to_vec_pretty(card).unwrap_or_default()
+    serde_json::to_vec_pretty(&document).unwrap_or_default()
 }
 
 /// What a card says about its process, for the verdict. It carries no identity but the pid, so the

@@ -47,7 +47,7 @@ fn the_text_is_laid_out_as_pi_kings() {
     card.started();
     card.subagent(SubagentPhase::Started, "a1", Some("Explore"), Some("look"), Now { ms: T0 + 5, working: true });
     let document = card.document(&busy().name(Some("api".into())), T0 + 9);
-    let text = serde_json::to_string_pretty(&document).unwrap();
+    let text = String::from_utf8(crate::writer::to_bytes(&document)).unwrap();
     assert_eq!(
         text,
         r#"{
