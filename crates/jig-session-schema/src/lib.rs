@@ -42,6 +42,7 @@ pub mod row;
 mod sha256;
 pub mod shape;
 pub mod status;
+mod summary;
 pub mod time;
 pub mod words;
 
