@@ -4,6 +4,8 @@ mod app;
 mod cli;
 mod commands;
 mod failure;
+mod sanitise;
+mod table;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,133 @@
+//! The terminal's edge: every string that came from a file, a pane, a message or another program is data until here.
+//!
+//! Characters are filtered, never escape sequences: a filter that knows sequences always misses one. A filtered
+//! character becomes a visible U+FFFD, so that nobody wonders where it went. In JSON nothing is lost: the same
+//! characters are written as `\uXXXX`.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// What stands for a character that is not shown.
+const MARK: char = '\u{FFFD}';
+
+/// First and last of every range that could steer a terminal or hide text: controls, line separators, bidirectional
+/// controls, characters without width, tags.
+const HOSTILE: [(u32, u32); 12] = [
+    (0x00, 0x1F),
+    (0x7F, 0x9F),
+    (0xAD, 0xAD),
+    (0x61C, 0x61C),
+    (0x180E, 0x180E),
+    (0x200B, 0x200F),
+    (0x2028, 0x202E),
+    (0x2060, 0x206F),
+    (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE007F),
+];
+
+/// Whether a character must not reach a terminal as it is.
+pub(crate) fn is_hostile(character: char) -> bool {
+    let code = u32::from(character);
+    HOSTILE.iter().any(|&(first, last)| (first..=last).contains(&code))
+}
+
+/// A foreign string as one line of a terminal.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    filter(text, is_hostile)
+}
+
+/// Foreign text of several lines: line ends stay.
+pub(crate) fn clean_lines(text: &str) -> Cow<'_, str> {
+    filter(text, |character| character != '\n' && is_hostile(character))
+}
+
+fn filter(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().any(&hostile) {
+        Cow::Owned(text.chars().map(|character| if hostile(character) { MARK } else { character }).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Serialised JSON with hostile characters written as escapes. Outside strings JSON holds none of them, so they can
+/// be replaced wherever they stand; line ends between documents stay.
+pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
+    // Nearly all documents are plain ASCII, and serde has escaped the lower controls already.
+    if !text.bytes().any(|byte| byte >= 0x7F) || !text.chars().any(|c| c != '\n' && is_hostile(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 32);
+    let mut units = [0; 2];
+    for character in text.chars() {
+        if character != '\n' && is_hostile(character) {
+            for unit in character.encode_utf16(&mut units) {
+                // Writing to a String cannot fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ways to reach a terminal that have been used against list commands.
+    const PAYLOADS: [&str; 20] = [
+        "\x1b[2J",
+        "\x1b]0;title\x07",
+        "\x1b]52;c;ZXZpbA==\x07",
+        "\x1bP$q\"p\x1b\\",
+        "\x1b_apc\x1b\\",
+        "\u{9b}31m",
+        "\u{9d}0;t\u{9c}",
+        "\u{90}q\u{9c}",
+        "\x08\x08\x08",
+        "a\rb",
+        "a\nb",
+        "a\tb",
+        "\x7f",
+        "\0",
+        "\u{202e}gnp.exe",
+        "\u{2066}x\u{2069}",
+        "\u{200b}\u{200d}\u{feff}",
+        "\u{e0041}\u{e007f}",
+        "\u{2028}\u{2029}",
+        "\u{61c}\u{200f}",
+    ];
+
+    #[test]
+    fn no_payload_passes() {
+        for payload in PAYLOADS {
+            let shown = clean(payload);
+            assert!(!shown.chars().any(is_hostile), "{payload:?} became {shown:?}");
+            assert!(shown.contains(MARK), "{payload:?} left no mark");
+            assert_eq!(shown.chars().count(), payload.chars().count());
+            assert_eq!(clean(&shown), shown, "cleaning twice changes nothing");
+        }
+    }
+
+    #[test]
+    fn ordinary_text_is_not_touched() {
+        for text in ["plain", "Größe", "日本語", "🦀 crab", "a b", "e\u{301}", ""] {
+            assert!(matches!(clean(text), Cow::Borrowed(same) if same == text));
+        }
+        assert_eq!(clean_lines("a\nb\x1b"), "a\nb\u{FFFD}");
+    }
+
+    #[test]
+    fn json_loses_nothing() {
+        for payload in PAYLOADS {
+            let document = serde_json::json!({ payload: payload }).to_string() + "\n";
+            let escaped = escape_json(&document);
+            assert!(!escaped.chars().any(|c| c != '\n' && is_hostile(c)), "{escaped:?}");
+            let back: serde_json::Value = serde_json::from_str(&escaped).expect("still one document");
+            assert_eq!(back[payload], payload);
+        }
+    }
+}
