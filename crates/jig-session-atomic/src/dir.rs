@@ -160,6 +160,11 @@ impl PrivateDir {
         Err(Error::new(Operation::Open, &self.path, Fault::OpenToOthers))
     }
 
+    /// Whether the folder lies on a file system of this machine, as far as the system tells.
+    pub fn is_local(&self) -> bool {
+        !self.held().remote
+    }
+
     /// Whether the path still leads to the folder that is held. It does not after the folder was removed or renamed.
     pub fn is_current(&self) -> bool {
         stat(&self.path).is_ok_and(|now| identity(&now) == self.held().identity)

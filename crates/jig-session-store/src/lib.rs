@@ -1,1 +1,28 @@
 //! The reader: folders of status files joined with verdicts into one view.
+//!
+//! [`Store`] looks at two folders, the contract's own (status v1) and pi-king's, one directory read and one bounded read
+//! a file. Each file gives a [`Session`] or a problem; one bad entry never hides another, and a folder that cannot be
+//! read is an error, never an empty list. Verdicts come from a [`Judge`], so that tests bring their own. What is listed,
+//! and in which order, are pure functions ([`listed`], [`by_urgency`]); what changed between two looks is a [`Tracker`]'s
+//! work. [`Hints`] only say when to look sooner: polling is the truth.
+//!
+//! The crate reads and, in [`prune`], removes what a crashed session of the contract's own left. It knows no agent, no
+//! terminal and no command, and it never writes into either folder.
+
+mod card;
+mod changes;
+mod entry;
+mod hints;
+mod join;
+mod order;
+mod prune;
+mod status;
+mod store;
+
+pub use changes::{Change, Tracker, Why};
+pub use entry::{Judge, Session};
+pub use hints::Hints;
+pub use join::{is_live, joined, listed};
+pub use order::by_urgency;
+pub use prune::{Plan, Pruned, prune};
+pub use store::{Look, Store};

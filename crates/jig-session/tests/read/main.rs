@@ -3,4 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod following;
 mod harness;
+mod hostile;
+mod listing;
+mod single;
+mod verdicts;

@@ -1,0 +1,174 @@
+//! What changed between two looks: a pure function of the rows before and after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jig_session_schema::row::{Problem, Row, Verdict};
+use serde_json::Value;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A session is listed now.
+    Added(Row),
+    /// A listed session has other values in these fields.
+    Changed(Row, Vec<String>),
+    /// A session is no longer listed: its row as it was last, and why.
+    Removed(Row, Why),
+    /// An entry gives no session.
+    Problem(Problem),
+}
+
+/// Why a session is no longer listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its file is gone, or asks not to be listed.
+    Ended,
+    /// Its process is gone.
+    Gone,
+    /// Its process id belongs to another process.
+    Reused,
+}
+
+/// Remembers the last look. A session is told by its id and host, a problem by its file and reason.
+#[derive(Debug, Default)]
+pub struct Tracker {
+    rows: BTreeMap<Key, Row>,
+    problems: BTreeSet<(Option<String>, Option<String>, String)>,
+}
+
+type Key = (Option<String>, String);
+
+impl Tracker {
+    /// Takes the rows of a new look, in their order: the listed ones, those that are not, and the problems. Gives what
+    /// changed: first what went, then what came and changed, then new problems.
+    pub fn update(&mut self, listed: &[Row], others: &[Row], problems: &[Problem]) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let mut rows = BTreeMap::new();
+        let mut arrived = Vec::new();
+        for row in listed {
+            match self.rows.remove(&key(row)) {
+                None => arrived.push(Change::Added(row.clone())),
+                Some(before) => {
+                    let fields = differing(&before, row);
+                    if fields.iter().any(|field| field != "updatedAt") {
+                        arrived.push(Change::Changed(row.clone(), fields));
+                    }
+                }
+            }
+            rows.insert(key(row), row.clone());
+        }
+        for (gone, row) in std::mem::replace(&mut self.rows, rows) {
+            let now = others.iter().find(|other| key(other) == gone);
+            changes.push(Change::Removed(row, now.map_or(Why::Ended, why)));
+        }
+        changes.append(&mut arrived);
+        let mut seen = BTreeSet::new();
+        for problem in problems {
+            let key = (problem.host.clone(), problem.path.clone(), problem.reason.to_string());
+            if !self.problems.contains(&key) {
+                changes.push(Change::Problem(problem.clone()));
+            }
+            seen.insert(key);
+        }
+        self.problems = seen;
+        changes
+    }
+}
+
+fn key(row: &Row) -> Key {
+    (row.host.clone(), row.session.clone())
+}
+
+fn why(row: &Row) -> Why {
+    match row.verdict {
+        Verdict::Gone => Why::Gone,
+        Verdict::Reused => Why::Reused,
+        _ => Why::Ended,
+    }
+}
+
+/// The names of the fields that differ, in the row's order.
+fn differing(before: &Row, after: &Row) -> Vec<String> {
+    if before == after {
+        return Vec::new();
+    }
+    let (before, after) = (before.to_document(), after.to_document());
+    let differs = |name: &&String| before.get(*name).unwrap_or(&Value::Null) != after.get(*name).unwrap_or(&Value::Null);
+    after.keys().filter(differs).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jig_session_schema::row::ProblemReason;
+    use jig_session_schema::status::State;
+    use jig_session_schema::time::Timestamp;
+
+    use super::*;
+
+    fn row(session: &str) -> Row {
+        let mut row = Row::new();
+        row.session = session.into();
+        row.verdict = Verdict::Alive;
+        row.updated_at = Some(Timestamp::from_epoch_ms(1));
+        row
+    }
+
+    #[test]
+    fn what_came_changed_and_went_is_told_once() {
+        let mut tracker = Tracker::default();
+        assert_eq!(tracker.update(&[row("a"), row("b")], &[], &[]), [Change::Added(row("a")), Change::Added(row("b"))]);
+        assert_eq!(tracker.update(&[row("b"), row("a")], &[], &[]), []);
+        let mut busy = row("a");
+        busy.state = State::Busy;
+        busy.updated_at = Some(Timestamp::from_epoch_ms(2));
+        let fields = vec!["state".to_owned(), "updatedAt".to_owned()];
+        assert_eq!(tracker.update(&[busy.clone()], &[], &[]), [
+            Change::Removed(row("b"), Why::Ended),
+            Change::Changed(busy, fields)
+        ]);
+    }
+
+    #[test]
+    fn a_stamp_alone_is_nothing() {
+        let mut tracker = Tracker::default();
+        tracker.update(&[row("a")], &[], &[]);
+        let mut later = row("a");
+        later.updated_at = Some(Timestamp::from_epoch_ms(2));
+        assert_eq!(tracker.update(&[later], &[], &[]), []);
+    }
+
+    #[test]
+    fn an_end_has_a_reason() {
+        for (verdict, why) in [
+            (Verdict::Gone, Why::Gone),
+            (Verdict::Reused, Why::Reused),
+            (Verdict::Alive, Why::Ended),
+            (Verdict::Unknown, Why::Ended),
+        ] {
+            let mut tracker = Tracker::default();
+            tracker.update(&[row("a")], &[], &[]);
+            let mut over = row("a");
+            over.verdict = verdict;
+            assert_eq!(tracker.update(&[], &[over], &[]), [Change::Removed(row("a"), why)]);
+        }
+    }
+
+    #[test]
+    fn hosts_keep_their_sessions_apart() {
+        let mut there = row("a");
+        there.host = Some("build-1".into());
+        let mut tracker = Tracker::default();
+        assert_eq!(tracker.update(&[row("a"), there.clone()], &[], &[]).len(), 2);
+        assert_eq!(tracker.update(&[there], &[], &[]), [Change::Removed(row("a"), Why::Ended)]);
+    }
+
+    #[test]
+    fn a_problem_is_told_when_it_comes_and_when_it_comes_back() {
+        let bad = Problem::new().path(Some("/s/x.json".into())).reason(ProblemReason::EMPTY).message("it is empty".into());
+        let mut tracker = Tracker::default();
+        assert_eq!(tracker.update(&[], &[], &[bad.clone()]), [Change::Problem(bad.clone())]);
+        assert_eq!(tracker.update(&[], &[], &[bad.clone()]), []);
+        assert_eq!(tracker.update(&[], &[], &[]), []);
+        assert_eq!(tracker.update(&[], &[], &[bad.clone()]), [Change::Problem(bad)]);
+    }
+}

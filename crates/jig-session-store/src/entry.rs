@@ -1,0 +1,74 @@
+//! What one file gives: a session, or a problem.
+
+use jig_session_atomic::Stamp;
+use jig_session_liveness::{Judgement, Probes, Record};
+use jig_session_schema::row::{Detail, Problem, ProblemReason, Row, Verdict};
+use jig_session_schema::status::Process;
+
+/// Where verdicts come from: [`Probes`] asks the system, one question a process; tests answer by themselves.
+pub trait Judge {
+    /// Judges whether the process of a record still runs.
+    fn judge(&mut self, record: &Record<'_>) -> Judgement;
+}
+
+impl Judge for Probes<'_> {
+    fn judge(&mut self, record: &Record<'_>) -> Judgement {
+        Probes::judge(self, record)
+    }
+}
+
+/// One session: its row, and what its file says beyond the row.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// What is printed. `state` and `attention` are as written; nothing is reconciled here.
+    pub row: Row,
+    /// The recorded identity of the process.
+    pub process: Option<Process>,
+    /// The variable that named the terminal.
+    pub terminal_from: Option<String>,
+    /// The tmux server's socket.
+    pub tmux_socket: Option<String>,
+    /// The agent's configuration folder, or an empty text.
+    pub agent_dir: String,
+    /// The session's transcript.
+    pub transcript: Option<String>,
+    /// Whether it asked to be listed: a pi-king card may not.
+    pub visible: bool,
+    /// Whether its file says that it has ended, whatever its process does.
+    pub exited: bool,
+    /// Which version of the file this is.
+    pub stamp: Stamp,
+    /// Whether the file lies on a file system of this machine.
+    pub local: bool,
+}
+
+impl Session {
+    /// What the file says about the process that wrote it.
+    #[must_use]
+    pub fn record(&self) -> Record<'_> {
+        let process = self.process.as_ref();
+        let stamps = [self.row.started_at, self.row.updated_at];
+        let mut record = Record::default();
+        record.pid = self.row.pid.map(i64::from);
+        record.start = process.and_then(|process| process.start.as_deref());
+        record.boot_id = process.and_then(|process| process.boot_id.as_deref());
+        record.pid_namespace = process.and_then(|process| process.pid_namespace.as_deref());
+        record.machine = process.and_then(|process| process.machine.as_deref());
+        record.shared = process.is_some_and(Process::is_shared);
+        record.written_ms = stamps.into_iter().flatten().map(|stamp| stamp.epoch_ms()).max();
+        record.local = self.local;
+        record
+    }
+
+    /// Sets the verdict.
+    pub(crate) fn judge(&mut self, judge: &mut dyn Judge) {
+        let judged = judge.judge(&self.record());
+        self.row.verdict = Verdict::parse(judged.verdict.word()).unwrap_or_default();
+        self.row.detail = if self.exited { Some(Detail::EXITED) } else { judged.detail.and_then(Detail::new) };
+    }
+}
+
+/// A file that gives no session.
+pub(crate) fn problem(path: String, reason: ProblemReason, message: impl Into<String>) -> Problem {
+    Problem::new().path(Some(path)).reason(reason).message(message.into())
+}

@@ -1,0 +1,189 @@
+//! One session is one row, and not every row is listed.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use jig_session_schema::limits::FOREIGN_AGE;
+use jig_session_schema::row::{Detail, Row, Source, Verdict};
+use jig_session_schema::status::State;
+use jig_session_schema::time::Timestamp;
+
+use crate::entry::Session;
+
+/// Whether the session is not known to be over.
+#[must_use]
+pub fn is_live(row: &Row) -> bool {
+    !row.verdict.is_over() && row.detail != Some(Detail::EXITED)
+}
+
+/// One session an id: status v1, unless that one is over and pi-king's card is not. Of two files of one format the
+/// live one counts, then the one that was written last.
+#[must_use]
+pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
+    let mut kept: Vec<Session> = Vec::with_capacity(sessions.len());
+    let mut places: HashMap<String, usize> = HashMap::with_capacity(sessions.len());
+    for session in sessions {
+        match places.entry(session.row.session.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(kept.len());
+                kept.push(session);
+            }
+            Entry::Occupied(place) => {
+                let other = &mut kept[*place.get()];
+                if rank(&session.row) > rank(&other.row) {
+                    *other = session;
+                }
+            }
+        }
+    }
+    kept
+}
+
+fn rank(row: &Row) -> (bool, bool, Option<Timestamp>) {
+    (!row.verdict.is_over(), row.source == Source::Jig, row.updated_at)
+}
+
+/// Which of the sessions are listed when not all are asked for; `now` is the reader's time.
+#[must_use]
+pub fn listed(sessions: &[Session], now: Timestamp) -> Vec<bool> {
+    sessions.iter().map(|session| is_listed(session, sessions, now)).collect()
+}
+
+fn is_listed(session: &Session, all: &[Session], now: Timestamp) -> bool {
+    let row = &session.row;
+    if !is_live(row) || (row.source == Source::PiKing && !session.visible) {
+        return false;
+    }
+    match &row.detail {
+        Some(detail) if *detail == Detail::OTHER_MACHINE => is_recent(row, now),
+        Some(detail) if *detail == Detail::SHARED_PROCESS => row.state != State::Idle || has_company(row, all),
+        _ => true,
+    }
+}
+
+/// Nobody here can tell whether a session of another machine lives, so it is shown for a while after its last write.
+fn is_recent(row: &Row, now: Timestamp) -> bool {
+    let age = row.updated_at.map(|at| now.since_ms(at));
+    age.is_some_and(|age| u128::from(age.max(0).unsigned_abs()) <= FOREIGN_AGE.as_millis())
+}
+
+/// Whether another live process of the same agent works in the same folder: the seat that the shared process serves.
+fn has_company(row: &Row, all: &[Session]) -> bool {
+    let alive = |verdict| matches!(verdict, Verdict::Alive | Verdict::Unverified);
+    all.iter().map(|other| &other.row).any(|other| {
+        other.pid != row.pid && other.cwd == row.cwd && other.agent_name() == row.agent_name() && alive(other.verdict)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use jig_session_atomic::Stamp;
+    use jig_session_schema::status::{Agent, AgentName};
+
+    use super::*;
+
+    const NOW: i64 = 1_795_976_327_855;
+
+    fn session(id: &str, source: Source, verdict: Verdict, updated_ms_ago: i64) -> Session {
+        let mut row = Row::new();
+        row.session = id.into();
+        row.cwd = "/home/dev/app".into();
+        row.source = source;
+        row.verdict = verdict;
+        row.updated_at = Some(Timestamp::from_epoch_ms(NOW - updated_ms_ago));
+        Session {
+            row,
+            process: None,
+            terminal_from: None,
+            tmux_socket: None,
+            agent_dir: String::new(),
+            transcript: None,
+            visible: true,
+            exited: false,
+            stamp: Stamp { inode: 1, size: 1, modified_ns: 1 },
+            local: true,
+        }
+    }
+
+    fn is_shown(sessions: &[Session]) -> Vec<bool> {
+        listed(sessions, Timestamp::from_epoch_ms(NOW))
+    }
+
+    #[test]
+    fn one_id_is_one_row() {
+        let pairs = [
+            (Verdict::Alive, Verdict::Unverified, Source::Jig),
+            (Verdict::Unknown, Verdict::Unverified, Source::Jig),
+            (Verdict::Gone, Verdict::Unverified, Source::PiKing),
+            (Verdict::Reused, Verdict::Unknown, Source::PiKing),
+            (Verdict::Gone, Verdict::Gone, Source::Jig),
+        ];
+        for (jig, king, wanted) in pairs {
+            let a = session("s", Source::Jig, jig, 60_000);
+            let b = session("s", Source::PiKing, king, 0);
+            for both in [vec![a.clone(), b.clone()], vec![b, a]] {
+                let rows = joined(both);
+                assert_eq!(rows.len(), 1);
+                assert_eq!(rows[0].row.source, wanted, "{jig} {king}");
+            }
+        }
+        let two = vec![session("s", Source::Jig, Verdict::Alive, 5), session("s", Source::Jig, Verdict::Alive, 1)];
+        assert_eq!(joined(two)[0].row.updated_at, Some(Timestamp::from_epoch_ms(NOW - 1)));
+    }
+
+    #[test]
+    fn every_verdict_but_an_end_is_listed_at_any_age() {
+        let day = 86_400_000;
+        for verdict in [Verdict::Alive, Verdict::Unverified, Verdict::Unknown] {
+            assert_eq!(is_shown(&[session("s", Source::Jig, verdict, 30 * day)]), [true], "{verdict}");
+        }
+        for verdict in [Verdict::Gone, Verdict::Reused] {
+            assert_eq!(is_shown(&[session("s", Source::Jig, verdict, 0)]), [false], "{verdict}");
+        }
+    }
+
+    #[test]
+    fn another_machines_session_is_listed_for_ten_minutes() {
+        for (age, shown) in [(0, true), (600_000, true), (600_001, false), (-5_000, true)] {
+            let mut foreign = session("s", Source::Jig, Verdict::Unknown, age);
+            foreign.row.detail = Some(Detail::OTHER_MACHINE);
+            assert_eq!(is_shown(&[foreign]), [shown], "{age}");
+        }
+    }
+
+    #[test]
+    fn a_card_must_ask_to_be_listed() {
+        let mut card = session("s", Source::PiKing, Verdict::Unverified, 0);
+        assert_eq!(is_shown(&[card.clone()]), [true]);
+        card.visible = false;
+        assert_eq!(is_shown(&[card.clone()]), [false]);
+        card.visible = true;
+        card.row.detail = Some(Detail::EXITED);
+        assert_eq!(is_shown(&[card]), [false]);
+    }
+
+    #[test]
+    fn an_idle_session_of_a_shared_process_needs_company() {
+        let of = |id: &str, agent: AgentName, pid: u32| {
+            let mut session = session(id, Source::Jig, Verdict::Unverified, 0);
+            session.row.agent = Some(Agent::new().name(agent));
+            session.row.pid = Some(pid);
+            session
+        };
+        let mut shared = of("shared", AgentName::CODEX, 7);
+        shared.row.detail = Some(Detail::SHARED_PROCESS);
+        let mut sister = of("sister", AgentName::CODEX, 7);
+        sister.row.detail = Some(Detail::SHARED_PROCESS);
+        assert_eq!(is_shown(&[shared.clone(), sister]), [false, false], "the process itself is no company");
+        assert_eq!(is_shown(&[shared.clone(), of("seat", AgentName::CODEX, 8)]), [true, true]);
+        assert_eq!(is_shown(&[shared.clone(), of("other agent", AgentName::PI, 8)]), [false, true]);
+        let mut dead = of("dead", AgentName::CODEX, 8);
+        dead.row.verdict = Verdict::Gone;
+        assert_eq!(is_shown(&[shared.clone(), dead]), [false, false]);
+        let mut elsewhere = of("elsewhere", AgentName::CODEX, 8);
+        elsewhere.row.cwd = "/other".into();
+        assert_eq!(is_shown(&[shared.clone(), elsewhere]), [false, true]);
+        shared.row.state = State::Busy;
+        assert_eq!(is_shown(&[shared]), [true]);
+    }
+}

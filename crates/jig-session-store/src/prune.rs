@@ -1,0 +1,190 @@
+//! Removing what crashed sessions left: only what is proved dead, and only the version that was judged.
+//!
+//! pi-king's folder is another program's: nothing is ever removed there.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use jig_session_atomic::{Error, PrivateDir, Reason, Removal, Stamp};
+use jig_session_liveness::Record;
+use jig_session_schema::limits::{STATUS_BYTES, UNPARSABLE_AGE};
+use jig_session_schema::names::{FileName, file_name, lock_name};
+use jig_session_schema::row::{ProblemReason, Summary};
+
+use crate::entry::Judge;
+use crate::status;
+
+/// A temporary this old belongs to nobody: no write lasts an hour.
+const ABANDONED_MS: i64 = 3_600_000;
+
+/// What was removed and what was left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Path, and why it could go: a verdict's word, or `unparsable`.
+    pub removed: Vec<(String, String)>,
+    /// Path, and why it stays, of what looks left behind.
+    pub kept: Vec<(String, String)>,
+    /// Something that should have gone could not be removed.
+    pub failed: bool,
+}
+
+/// How to prune.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The reader's time, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// When this run of the machine began, in milliseconds since 1970.
+    pub booted_ms: Option<i64>,
+    /// Only say what would be removed.
+    pub dry_run: bool,
+}
+
+/// Prunes the folders of status files and of requests. In the latter only temporaries go: a request waits for its
+/// session's next start, which answers it.
+///
+/// # Errors
+/// When a folder cannot be read. A single file that cannot be removed is told in the result.
+pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, judge: &mut dyn Judge) -> Result<Pruned, Error> {
+    let mut pruned = Pruned::default();
+    if let Some(dir) = PrivateDir::open_existing(sessions)? {
+        let mut pruner = Pruner { dir: &dir, plan, judge: &mut *judge, pruned: &mut pruned };
+        let mut names = dir.list()?;
+        names.sort_unstable();
+        for name in &names {
+            pruner.document(name);
+        }
+        for name in &names {
+            pruner.temporary(name);
+        }
+        pruner.locks(&names);
+    }
+    if let Some(dir) = PrivateDir::open_existing(requests)? {
+        let mut pruner = Pruner { dir: &dir, plan, judge, pruned: &mut pruned };
+        for name in dir.list()? {
+            pruner.temporary(&name);
+        }
+    }
+    Ok(pruned)
+}
+
+struct Pruner<'a> {
+    dir: &'a PrivateDir,
+    plan: &'a Plan,
+    judge: &'a mut dyn Judge,
+    pruned: &'a mut Pruned,
+}
+
+impl Pruner<'_> {
+    fn document(&mut self, name: &OsStr) {
+        let Some(FileName::Document(stem)) = name.to_str().map(file_name) else { return };
+        let mut bytes = Vec::new();
+        let stamp = match self.dir.read_into(name, STATUS_BYTES, &mut bytes) {
+            Ok(stamp) => stamp,
+            Err(problem) => {
+                return match (problem.reason, problem.stamp) {
+                    (Reason::Empty, Some(stamp)) => self.unparsable(name, &stamp, "empty"),
+                    (Reason::Missing, _) => {}
+                    _ => self.keep(name, problem.reason.word()),
+                };
+            }
+        };
+        match status::session(stem, String::new(), &bytes, stamp, self.dir.is_local()) {
+            Ok(session) => {
+                let judged = self.judge.judge(&session.record());
+                if judged.verdict.is_over() {
+                    self.remove(name, &stamp, judged.verdict.word());
+                } else if !judged.verdict.is_alive() {
+                    let why = judged.detail.unwrap_or(judged.rule.text());
+                    self.keep(name, &format!("{}: {why}", judged.verdict.word()));
+                }
+            }
+            // What parses and is wrong in another way may be a newer program's: it is nobody's to remove.
+            Err(problem) if problem.reason == ProblemReason::UNPARSABLE && Summary::read(&bytes).is_err() => {
+                self.unparsable(name, &stamp, "unparsable");
+            }
+            Err(problem) => self.keep(name, &problem.reason),
+        }
+    }
+
+    /// A file that nobody can read is removed when no writer can still be at it.
+    fn unparsable(&mut self, name: &OsStr, stamp: &Stamp, word: &str) {
+        let modified = stamp.modified_ms();
+        let old = u128::from(self.plan.now_ms.saturating_sub(modified).max(0).unsigned_abs()) > UNPARSABLE_AGE.as_millis();
+        let before_boot = self.plan.booted_ms.is_some_and(|boot| modified < boot);
+        if old || before_boot {
+            self.remove(name, stamp, word);
+        } else {
+            self.keep(name, &format!("{word} for less than a day"));
+        }
+    }
+
+    /// A temporary goes with its writer. Its name says who that was, its time when that one was last at work.
+    fn temporary(&mut self, name: &OsStr) {
+        let Some(FileName::Temporary { pid, .. }) = name.to_str().map(file_name) else { return };
+        let Ok(Some(stamp)) = self.dir.stamp(name) else { return };
+        let mut record = Record::default();
+        record.pid = Some(i64::from(pid));
+        record.written_ms = Some(stamp.modified_ms());
+        record.local = self.dir.is_local();
+        let judged = self.judge.judge(&record);
+        let abandoned = self.plan.now_ms.saturating_sub(stamp.modified_ms()) > ABANDONED_MS;
+        if judged.verdict.is_over() {
+            self.remove(name, &stamp, judged.verdict.word());
+        } else if abandoned {
+            self.remove(name, &stamp, "abandoned");
+        }
+    }
+
+    /// A lock without a session belongs to nobody, if nobody holds it.
+    fn locks(&mut self, names: &[std::ffi::OsString]) {
+        let documents: BTreeSet<String> = match self.dir.documents() {
+            Ok(documents) => documents.iter().filter_map(|name| name.to_str()).map(str::to_owned).collect(),
+            Err(_) => return,
+        };
+        for name in names {
+            let Some(FileName::Lock(stem)) = name.to_str().map(file_name) else { continue };
+            if documents.contains(&format!("{stem}.json")) {
+                continue;
+            }
+            let Ok(Some(lock)) = self.dir.lock(lock_name(stem), Duration::ZERO) else { continue };
+            let path = self.path(name);
+            if self.plan.dry_run {
+                self.pruned.removed.push((path, "gone".into()));
+            } else if let Err(error) = lock.remove(self.dir) {
+                self.failed(path, &error);
+            } else {
+                self.pruned.removed.push((path, "gone".into()));
+            }
+        }
+    }
+
+    fn remove(&mut self, name: &OsStr, stamp: &Stamp, why: &str) {
+        let path = self.path(name);
+        if self.plan.dry_run {
+            self.pruned.removed.push((path, why.to_owned()));
+            return;
+        }
+        match self.dir.remove_judged(name, stamp) {
+            Ok(Removal::Removed) => self.pruned.removed.push((path, why.to_owned())),
+            Ok(Removal::Missing) => {}
+            Ok(Removal::Changed) => self.pruned.kept.push((path, "it changed meanwhile".into())),
+            Err(error) => self.failed(path, &error),
+        }
+    }
+
+    fn failed(&mut self, path: String, error: &Error) {
+        self.pruned.failed = true;
+        self.pruned.kept.push((path, error.to_string()));
+    }
+
+    fn keep(&mut self, name: &OsStr, why: &str) {
+        let path = self.path(name);
+        self.pruned.kept.push((path, why.to_owned()));
+    }
+
+    fn path(&self, name: &OsStr) -> String {
+        self.dir.path().join(name).to_string_lossy().into_owned()
+    }
+}

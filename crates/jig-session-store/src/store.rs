@@ -1,0 +1,381 @@
+//! Looking at the two folders: one directory read, one bounded read a file.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jig_session_atomic::{EntryProblem, Error, PrivateDir, Reason, Stamp};
+use jig_session_schema::limits::STATUS_BYTES;
+use jig_session_schema::row::{Problem, ProblemReason};
+
+use crate::card;
+use crate::entry::{Judge, Session, problem};
+use crate::status;
+
+/// A file whose stamp is at least this much older than the look at it is what it was: within one tick of the file
+/// system's clock a second write can leave the same time, the same size and even the same inode number.
+const TICK_MS: i64 = 25;
+/// How long a writer that does not replace its file is given to finish it.
+const SECOND_LOOK: Duration = Duration::from_millis(20);
+
+/// What one look gave, in no order and not joined.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// Every session of both folders, judged.
+    pub sessions: Vec<Session>,
+    /// Every entry that gave none.
+    pub problems: Vec<Problem>,
+}
+
+/// The two folders. A store that looks again reads only what has changed.
+#[derive(Debug)]
+pub struct Store {
+    own: Folder,
+    king: Folder,
+    buffer: Vec<u8>,
+}
+
+impl Store {
+    /// The contract's own folder of status files, and pi-king's.
+    #[must_use]
+    pub fn new(sessions: &Path, king: &Path) -> Self {
+        Self { own: Folder::new(sessions, status::session), king: Folder::new(king, card::session), buffer: Vec::new() }
+    }
+
+    /// The folders, for [`crate::Hints`].
+    #[must_use]
+    pub fn folders(&self) -> [&Path; 2] {
+        [&self.own.path, &self.king.path]
+    }
+
+    /// Looks once. A folder that is not there is empty.
+    ///
+    /// # Errors
+    /// When the contract's own folder cannot be read. pi-king's is another program's: what is wrong with it is one
+    /// problem among the others.
+    pub fn look(&mut self, judge: &mut dyn Judge) -> Result<Look, Error> {
+        let mut look = Look::default();
+        self.own.read_all(&mut self.buffer, &mut look)?;
+        if let Err(error) = self.king.read_all(&mut self.buffer, &mut look) {
+            look.problems.push(folder_problem(&self.king.path, &error));
+        }
+        judge_all(&mut look, judge);
+        Ok(look)
+    }
+
+    /// Looks again: a file whose stamp is the one that was read, and old enough to be believed, is not read again.
+    /// `now_ms` is the reader's time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Store::look`].
+    pub fn look_again(&mut self, judge: &mut dyn Judge, now_ms: i64) -> Result<Look, Error> {
+        let mut look = Look::default();
+        self.own.read_changed(&mut self.buffer, &mut look, now_ms)?;
+        if let Err(error) = self.king.read_changed(&mut self.buffer, &mut look, now_ms) {
+            look.problems.push(folder_problem(&self.king.path, &error));
+        }
+        judge_all(&mut look, judge);
+        Ok(look)
+    }
+}
+
+fn judge_all(look: &mut Look, judge: &mut dyn Judge) {
+    for session in &mut look.sessions {
+        session.judge(judge);
+    }
+}
+
+fn folder_problem(path: &Path, error: &Error) -> Problem {
+    let reason = match error.fault() {
+        jig_session_atomic::Fault::ForeignOwner { .. } => ProblemReason::FOREIGN_OWNER,
+        _ => ProblemReason::UNREADABLE,
+    };
+    problem(path.to_string_lossy().into_owned(), reason, error.to_string())
+}
+
+/// From a file's name without `.json`, its path and its bytes to what it says.
+type Reader = fn(&str, String, &[u8], Stamp, bool) -> Result<Session, Problem>;
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    reader: Reader,
+    kept: HashMap<OsString, Kept>,
+}
+
+/// A file as it was read last.
+#[derive(Clone, Debug)]
+struct Kept {
+    stamp: Stamp,
+    /// The stamp was old enough when it was taken.
+    settled: bool,
+    content: Result<Session, Problem>,
+}
+
+impl Folder {
+    fn new(path: &Path, reader: Reader) -> Self {
+        Self { path: path.to_owned(), reader, kept: HashMap::new() }
+    }
+
+    fn read_all(&self, buffer: &mut Vec<u8>, look: &mut Look) -> Result<(), Error> {
+        let Some(dir) = PrivateDir::open_existing(&self.path)? else { return Ok(()) };
+        let place = Place::of(&dir);
+        for name in dir.documents()? {
+            match self.read(&place, &name, buffer) {
+                Some((_, content)) => look.add(content),
+                // Gone between the listing and the reading.
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read_changed(&mut self, buffer: &mut Vec<u8>, look: &mut Look, now_ms: i64) -> Result<(), Error> {
+        let Some(dir) = PrivateDir::open_existing(&self.path)? else {
+            self.kept.clear();
+            return Ok(());
+        };
+        let place = Place::of(&dir);
+        let mut before = std::mem::take(&mut self.kept);
+        for name in dir.documents()? {
+            let unchanged = before.remove(&name).filter(|kept| {
+                kept.settled && dir.stamp(&name).is_ok_and(|stamp| stamp == Some(kept.stamp))
+            });
+            let kept = match unchanged {
+                Some(kept) => kept,
+                None => match self.read(&place, &name, buffer) {
+                    Some((stamp, content)) => Kept::new(stamp, content, now_ms),
+                    None => continue,
+                },
+            };
+            look.add(kept.content.clone());
+            self.kept.insert(name, kept);
+        }
+        Ok(())
+    }
+
+    /// Reads one file; `None` when it is not there any more.
+    fn read(&self, place: &Place<'_>, name: &OsStr, buffer: &mut Vec<u8>) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
+        let first = self.read_once(place, name, buffer)?;
+        let (Some(stamp), Err(problem)) = &first else { return Some(first) };
+        let half = problem.reason == ProblemReason::UNPARSABLE || problem.reason == ProblemReason::EMPTY;
+        // Somebody writes into it at this moment: what was read may be half of it.
+        if half && place.dir.stamp(name).is_ok_and(|now| now.is_some_and(|now| now != *stamp)) {
+            std::thread::sleep(SECOND_LOOK);
+            return self.read_once(place, name, buffer);
+        }
+        Some(first)
+    }
+
+    fn read_once(&self, place: &Place<'_>, name: &OsStr, buffer: &mut Vec<u8>) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
+        let path = place.path(name);
+        match place.dir.read_into(name, STATUS_BYTES, buffer) {
+            Ok(stamp) => {
+                let name = name.to_string_lossy();
+                let stem = name.strip_suffix(".json").unwrap_or(&name);
+                Some((Some(stamp), (self.reader)(stem, path, buffer, stamp, place.local)))
+            }
+            Err(error) if error.reason == Reason::Missing => None,
+            Err(error) => Some((error.stamp, Err(unread(path, &error)))),
+        }
+    }
+}
+
+fn unread(path: String, error: &EntryProblem) -> Problem {
+    let reason = ProblemReason::new(error.reason.word()).unwrap_or(ProblemReason::UNREADABLE);
+    problem(path, reason, error.to_string())
+}
+
+impl Kept {
+    fn new(stamp: Option<Stamp>, content: Result<Session, Problem>, now_ms: i64) -> Self {
+        let settled = stamp.is_some_and(|stamp| now_ms.saturating_sub(stamp.modified_ms()) >= TICK_MS);
+        Self { stamp: stamp.unwrap_or(Stamp { inode: 0, size: 0, modified_ns: 0 }), settled, content }
+    }
+}
+
+impl Look {
+    fn add(&mut self, content: Result<Session, Problem>) {
+        match content {
+            Ok(session) => self.sessions.push(session),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+}
+
+/// The folder that is read now.
+struct Place<'a> {
+    dir: &'a PrivateDir,
+    prefix: String,
+    local: bool,
+}
+
+impl<'a> Place<'a> {
+    fn of(dir: &'a PrivateDir) -> Self {
+        let mut prefix = dir.path().to_string_lossy().into_owned();
+        prefix.push('/');
+        Self { dir, prefix, local: dir.is_local() }
+    }
+
+    fn path(&self, name: &OsStr) -> String {
+        let name = name.to_string_lossy();
+        let mut path = String::with_capacity(self.prefix.len() + name.len());
+        path.push_str(&self.prefix);
+        path.push_str(&name);
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use jig_session_liveness::{Judgement, Record, Rule, Verdict as Judged};
+    use jig_session_schema::row::{Detail, Verdict};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Answers by the pid alone, and counts the questions.
+    #[derive(Default)]
+    struct Answers {
+        asked: usize,
+    }
+
+    impl Judge for Answers {
+        fn judge(&mut self, record: &Record<'_>) -> Judgement {
+            self.asked += 1;
+            match record.pid {
+                Some(1) => Judgement { verdict: Judged::Alive, detail: Some("stopped"), rule: Rule::SameStart },
+                Some(2) => Judgement { verdict: Judged::Gone, detail: None, rule: Rule::NoProcess },
+                _ => Judgement { verdict: Judged::Unknown, detail: Some("no identity"), rule: Rule::NoPid },
+            }
+        }
+    }
+
+    struct Fixture {
+        root: tempfile::TempDir,
+        store: Store,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let root = tempfile::tempdir().expect("a folder");
+            for name in ["sessions", "king"] {
+                fs::create_dir(root.path().join(name)).expect("made");
+            }
+            let store = Store::new(&root.path().join("sessions"), &root.path().join("king"));
+            Self { root, store }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join("sessions").join(name)
+        }
+
+        fn write(&self, id: &str, pid: u32, cwd: &str) {
+            let document = json!({ "schema": 1, "session": id, "pid": pid, "cwd": cwd, "state": "idle" });
+            let temporary = self.path(&format!(".{id}.json.tmp-1-00000000"));
+            fs::write(&temporary, document.to_string()).expect("written");
+            fs::rename(temporary, self.path(&format!("{id}.json"))).expect("renamed");
+        }
+
+        fn again(&mut self, now_ms: i64) -> Vec<(String, String)> {
+            let look = self.store.look_again(&mut Answers::default(), now_ms).expect("a look");
+            let mut found: Vec<_> = look.sessions.into_iter().map(|s| (s.row.session, s.row.cwd)).collect();
+            found.sort();
+            found
+        }
+    }
+
+    #[test]
+    fn a_look_judges_every_session_and_names_every_problem() {
+        let mut fixture = Fixture::new();
+        fixture.write("alive", 1, "/a");
+        fixture.write("gone", 2, "/a");
+        fs::write(fixture.path("bad.json"), "{").expect("written");
+        fs::create_dir(fixture.path("folder.json")).expect("made");
+        fs::write(fixture.path("empty.json"), "").expect("written");
+        for quiet in [".alive.json.tmp-1-00000000", "notes", ".hidden.json"] {
+            fs::write(fixture.path(quiet), "{").expect("written");
+        }
+        let mut answers = Answers::default();
+        let mut look = fixture.store.look(&mut answers).expect("a look");
+        assert_eq!(answers.asked, 2);
+        look.sessions.sort_by(|a, b| a.row.session.cmp(&b.row.session));
+        let verdicts: Vec<_> = look.sessions.iter().map(|s| (s.row.verdict, s.row.detail.clone())).collect();
+        assert_eq!(verdicts, [(Verdict::Alive, Some(Detail::STOPPED)), (Verdict::Gone, None)]);
+        let real = fs::canonicalize(fixture.path("alive.json")).expect("there");
+        assert_eq!(look.sessions[0].row.path, real.to_string_lossy());
+        let mut problems: Vec<_> = look.problems.iter().map(|problem| problem.reason.to_string()).collect();
+        problems.sort();
+        assert_eq!(problems, ["empty", "not-a-regular-file", "unparsable"]);
+    }
+
+    #[test]
+    fn no_folder_is_empty_and_a_bad_one_an_error() {
+        let mut fixture = Fixture::new();
+        fs::remove_dir(fixture.root.path().join("sessions")).expect("removed");
+        let look = fixture.store.look(&mut Answers::default()).expect("a look");
+        assert!(look.sessions.is_empty() && look.problems.is_empty());
+        fs::write(fixture.root.path().join("sessions"), "").expect("written");
+        let error = fixture.store.look(&mut Answers::default()).expect_err("no folder");
+        assert!(error.is_unsafe() && error.to_string().contains("sessions"), "{error}");
+        assert!(fixture.store.look_again(&mut Answers::default(), 0).is_err());
+    }
+
+    #[test]
+    fn another_programs_bad_folder_is_a_problem() {
+        let mut fixture = Fixture::new();
+        fixture.write("alive", 1, "/a");
+        fs::remove_dir(fixture.root.path().join("king")).expect("removed");
+        fs::write(fixture.root.path().join("king"), "").expect("written");
+        let look = fixture.store.look(&mut Answers::default()).expect("a look");
+        assert_eq!(look.sessions.len(), 1);
+        assert_eq!(look.problems[0].reason, ProblemReason::UNREADABLE);
+    }
+
+    #[test]
+    fn looking_again_finds_what_came_changed_and_went() {
+        let mut fixture = Fixture::new();
+        let late = i64::MAX / 2;
+        fixture.write("a", 1, "/one");
+        assert_eq!(fixture.again(late), [("a".into(), "/one".into())]);
+        fixture.write("a", 1, "/two");
+        fixture.write("b", 1, "/one");
+        assert_eq!(fixture.again(late), [("a".into(), "/two".into()), ("b".into(), "/one".into())]);
+        fs::remove_file(fixture.path("a.json")).expect("removed");
+        assert_eq!(fixture.again(late), [("b".into(), "/one".into())]);
+        fs::remove_dir_all(fixture.root.path().join("sessions")).expect("removed");
+        assert_eq!(fixture.again(late), []);
+    }
+
+    #[test]
+    fn an_unchanged_file_is_not_read_again_once_it_is_old_enough() {
+        let mut fixture = Fixture::new();
+        fixture.write("a", 1, "/one");
+        let path = fixture.path("a.json");
+        let stamp = fs::metadata(&path).and_then(|facts| facts.modified()).expect("a time");
+        let written = stamp.duration_since(std::time::UNIX_EPOCH).expect("past 1970").as_millis();
+        let written = i64::try_from(written).expect("fits");
+        // Another content with the same size, time and inode: only a reading tells.
+        let change = |cwd: &str| {
+            let text = fs::read_to_string(&path).expect("read");
+            let at = text.find("/one").or_else(|| text.find("/two")).expect("a folder");
+            fs::write(&path, [&text[..at], cwd, &text[at + 4..]].concat()).expect("written");
+            fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(stamp)).expect("set");
+        };
+        assert_eq!(fixture.again(written + TICK_MS - 1), [("a".into(), "/one".into())]);
+        change("/two");
+        assert_eq!(fixture.again(written + TICK_MS), [("a".into(), "/two".into())], "it was too young to be believed");
+        change("/one");
+        assert_eq!(fixture.again(written + TICK_MS), [("a".into(), "/two".into())], "now it is believed");
+        fixture.write("a", 1, "/six");
+        assert_eq!(fixture.again(written + TICK_MS), [("a".into(), "/six".into())]);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_never_a_reason_to_believe() {
+        let kept = Kept::new(Some(Stamp { inode: 1, size: 1, modified_ns: 1_000_000_000 }), Err(Problem::new()), 0);
+        assert!(!kept.settled);
+    }
+}

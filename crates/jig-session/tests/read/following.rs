@@ -1,0 +1,179 @@
+//! `watch` and `wait`: what changes, told as it happens.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::{Running, TestEnvironment, eventually, private_dir, replace, status_document};
+
+/// The next line that is about a change of a session.
+#[track_caller]
+fn next(watch: &Running, change: &str) -> Value {
+    let line = watch.json_line();
+    assert_eq!(line["change"], change, "{line}");
+    assert_eq!(line["schema"], 1);
+    line
+}
+
+#[test]
+fn a_session_comes_changes_and_goes() {
+    let env = TestEnvironment::new();
+    let mut first = env.live("first", |_| ());
+    let watch = env.start(&["watch", "--json"]);
+    assert_eq!(next(&watch, "added")["session"]["session"], "first");
+    next(&watch, "ready");
+
+    first.rewrite(|document| document["state"] = "busy".into());
+    let changed = next(&watch, "changed");
+    assert_eq!(changed["session"]["state"], "busy");
+    assert_eq!(changed["fields"], json!(["state"]));
+
+    let second = env.live("second", |_| ());
+    assert_eq!(next(&watch, "added")["session"]["session"], "second");
+    fs::remove_file(&second.path).expect("removed");
+    let removed = next(&watch, "removed");
+    assert_eq!((&removed["session"], &removed["host"], &removed["why"]), (&json!("second"), &Value::Null, &json!("ended")));
+
+    first.process.kill();
+    let removed = next(&watch, "removed");
+    assert_eq!((&removed["session"], &removed["why"]), (&json!("first"), &json!("gone")));
+}
+
+#[test]
+fn a_new_stamp_alone_is_no_change() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s", |_| ());
+    let watch = env.start(&["watch", "--json"]);
+    next(&watch, "added");
+    next(&watch, "ready");
+    live.rewrite(|document| document["updatedAt"] = "2030-01-01T00:00:00.000Z".into());
+    live.rewrite(|document| document["tools"] = json!({ "active": 1, "total": 7 }));
+    // What is not in a row is no change of a row either; the next line is the one after.
+    live.rewrite(|document| document["attention"] = json!({ "reason": "trust", "since": document["stateAt"] }));
+    let changed = next(&watch, "changed");
+    assert!(changed["fields"].as_array().is_some_and(|fields| fields.contains(&json!("attention"))), "{changed}");
+    assert_eq!(changed["session"]["attention"]["reason"], "trust");
+}
+
+#[test]
+fn two_writes_in_one_tick_are_both_seen() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s", |_| ());
+    let watch = env.start(&["watch", "--json"]);
+    next(&watch, "added");
+    next(&watch, "ready");
+    for round in 0..30 {
+        // The same length, the same clock tick, and often the same inode as two writes ago.
+        for name in ["aaaa", "bbbb"] {
+            live.rewrite(|document| document["name"] = format!("{name}{round:02}").into());
+        }
+        let last = format!("bbbb{round:02}");
+        eventually("the last write of the tick", || (watch.json_line()["session"]["name"] == last).then_some(()));
+    }
+}
+
+#[test]
+fn a_bad_file_is_told_once_and_a_mended_one_appears() {
+    let env = TestEnvironment::new();
+    let live = env.live("good", |_| ());
+    let path = env.sessions_dir().join("bad.json");
+    replace(&path, b"{");
+    let watch = env.start(&["watch", "--json"]);
+    assert_eq!(next(&watch, "added")["session"]["session"], "good");
+    let problem = next(&watch, "problem");
+    assert_eq!(problem["problem"]["reason"], "unparsable");
+    assert_eq!(problem["problem"]["path"], path.to_str().expect("UTF-8"));
+    next(&watch, "ready");
+    replace(&path, status_document("bad", live.pid()).to_string().as_bytes());
+    assert_eq!(next(&watch, "added")["session"]["session"], "bad");
+}
+
+#[test]
+fn a_folder_that_is_made_later_is_watched_too() {
+    let env = TestEnvironment::new();
+    let watch = env.start(&["watch", "--json"]);
+    next(&watch, "ready");
+    private_dir(&env.state_dir());
+    let _live = env.live("late", |_| ());
+    assert_eq!(next(&watch, "added")["session"]["session"], "late");
+}
+
+#[test]
+fn a_change_runs_the_command_with_its_facts() {
+    let env = TestEnvironment::new();
+    let out = env.root().join("told");
+    let script = format!(
+        "echo \"$JIG_CHANGE|$JIG_SESSION|$JIG_AGENT|$JIG_NAME|$JIG_STATE|$JIG_REASON|$JIG_CWD|$JIG_PATH\" >> {}",
+        out.display()
+    );
+    let mut live = env.live("s-1", |document| document["name"] = "billing; rm -rf /".into());
+    let watch = env.start(&["watch", "--json", "--exec", &script]);
+    next(&watch, "added");
+    next(&watch, "ready");
+    live.rewrite(|document| {
+        document["attention"] = json!({ "reason": "approval", "since": document["stateAt"] });
+        document["state"] = "busy".into();
+    });
+    next(&watch, "changed");
+    let line = eventually("the command's line", || {
+        fs::read_to_string(&out).ok()?.lines().find(|line| line.starts_with("changed|")).map(str::to_owned)
+    });
+    let path = live.path.display();
+    assert_eq!(line, format!("changed|s-1|pi|billing; rm -rf /|busy|approval|/home/dev/app|{path}"));
+}
+
+#[test]
+fn text_for_people_names_the_session_and_the_state() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s-1", |document| document["name"] = "bill\u{1b}[2Jing".into());
+    let watch = env.start(&["watch"]);
+    let first = watch.line();
+    assert!(first.contains("bill\u{fffd}[2Jing") && first.contains("idle"), "{first}");
+    live.rewrite(|document| document["state"] = "busy".into());
+    eventually("a line with the new state", || watch.line().contains("busy").then_some(()));
+}
+
+#[test]
+fn wait_ends_when_the_session_settles() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s-1", |document| document["state"] = "busy".into());
+    let wait = env.start(&["wait", "s-1", "--json"]);
+    assert_eq!(wait.line_within(Duration::from_millis(300)), None, "it is busy");
+    live.rewrite(|document| document["state"] = "idle".into());
+    let document = wait.json_line();
+    assert_eq!((&document["session"]["session"], &document["session"]["state"]), (&json!("s-1"), &json!("idle")));
+    assert!(document.get("document").is_none());
+    wait.end().exits(0);
+}
+
+#[test]
+fn wait_knows_what_it_waits_for() {
+    let env = TestEnvironment::new();
+    let live = env.live("asks", |document| {
+        document["state"] = "busy".into();
+        document["attention"] = json!({ "reason": "question", "since": document["stateAt"] });
+    });
+    env.jig(&["wait", "asks"]).exits(0);
+    env.jig(&["wait", "asks", "--for", "attention"]).exits(0);
+    env.jig(&["wait", "asks", "--for", "busy"]).exits(0);
+    let late = env.jig(&["wait", "asks", "--for", "idle", "--timeout", "0.2", "--json"]).exits(124);
+    assert_eq!((late.stdout.as_str(), &late.error()["error"]["code"]), ("", &json!("timeout")));
+    drop(live);
+}
+
+#[test]
+fn wait_says_when_the_session_ended_first() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s-1", |document| document["state"] = "busy".into());
+    let (settled, gone) = (env.start(&["wait", "s-1", "--json"]), env.start(&["wait", "s-1", "--for", "gone", "--json"]));
+    // Both must have found it before it ends.
+    assert_eq!(settled.line_within(Duration::from_millis(700)), None);
+    live.process.kill();
+    assert_eq!(gone.json_line()["session"]["session"], "s-1");
+    gone.end().exits(0);
+    let output = settled.end().exits(1);
+    assert_eq!(output.error()["error"]["code"], "gone");
+    fs::remove_file(&live.path).expect("removed");
+    env.jig(&["wait", "s-1"]).exits(4);
+}
