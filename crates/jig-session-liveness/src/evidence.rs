@@ -17,9 +17,12 @@ pub struct Record<'a> {
     pub machine: Option<&'a str>,
     /// `process.shared`: the process serves several sessions, so its life proves none of them.
     pub shared: bool,
-    /// The newest sign of its writer, in milliseconds since 1970: the largest of started, updated and the file's own
-    /// time. Used only for records without an identity.
+    /// The newest stamp that its writer set: the larger of started and updated, in milliseconds since 1970. Used only
+    /// for records without an identity.
     pub written_ms: Option<i64>,
+    /// The file's own time, in milliseconds since 1970: a file touched since the machine was started is no proof that
+    /// its writer is not of this run. Used only for records without an identity.
+    pub file_ms: Option<i64>,
     /// The file lies on a file system of this machine. Used only for records without an identity.
     pub local: bool,
 }

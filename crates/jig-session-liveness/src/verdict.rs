@@ -150,7 +150,8 @@ fn foreign_or_old(record: &Record<'_>, evidence: &Evidence<'_>) -> Option<Judgem
     }
     if record.is_legacy() {
         // A minute of slack: the clock may have been set since the machine was started.
-        let before = record.written_ms.zip(evidence.booted_ms).is_some_and(|(at, boot)| at < boot - 60_000);
+        let newest = record.written_ms.max(record.file_ms);
+        let before = newest.zip(evidence.booted_ms).is_some_and(|(at, boot)| at < boot - 60_000);
         return match (before, record.local) {
             (false, _) => None,
             (true, true) => Some(judgement(Verdict::Gone, Some("rebooted"), Rule::BeforeBoot)),

@@ -144,7 +144,10 @@ mod tests {
     fn the_fields_are_mapped() {
         let session = read(&card("attention")).expect("a session");
         let row = &session.row;
-        assert_eq!((row.session.as_str(), row.name.as_deref(), row.cwd.as_str()), ("k-1", Some("billing"), "/home/dev/app"));
+        assert_eq!(
+            (row.session.as_str(), row.name.as_deref(), row.cwd.as_str()),
+            ("k-1", Some("billing"), "/home/dev/app")
+        );
         assert_eq!(row.agent_name(), AgentName::PI);
         let model = row.model.as_ref().expect("a model");
         assert_eq!((&model.provider, model.id.as_str(), model.name.as_deref()), (&None, "m-2", Some("m-2")));

@@ -93,7 +93,8 @@ fn differing(before: &Row, after: &Row) -> Vec<String> {
         return Vec::new();
     }
     let (before, after) = (before.to_document(), after.to_document());
-    let differs = |name: &&String| before.get(*name).unwrap_or(&Value::Null) != after.get(*name).unwrap_or(&Value::Null);
+    let differs =
+        |name: &&String| before.get(*name).unwrap_or(&Value::Null) != after.get(*name).unwrap_or(&Value::Null);
     after.keys().filter(differs).cloned().collect()
 }
 
@@ -122,10 +123,10 @@ mod tests {
         busy.state = State::Busy;
         busy.updated_at = Some(Timestamp::from_epoch_ms(2));
         let fields = vec!["state".to_owned(), "updatedAt".to_owned()];
-        assert_eq!(tracker.update(&[busy.clone()], &[], &[]), [
-            Change::Removed(row("b"), Why::Ended),
-            Change::Changed(busy, fields)
-        ]);
+        assert_eq!(
+            tracker.update(&[busy.clone()], &[], &[]),
+            [Change::Removed(row("b"), Why::Ended), Change::Changed(busy, fields)]
+        );
     }
 
     #[test]
@@ -164,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_problem_is_told_when_it_comes_and_when_it_comes_back() {
-        let bad = Problem::new().path(Some("/s/x.json".into())).reason(ProblemReason::EMPTY).message("it is empty".into());
+        let bad =
+            Problem::new().path(Some("/s/x.json".into())).reason(ProblemReason::EMPTY).message("it is empty".into());
         let mut tracker = Tracker::default();
         assert_eq!(tracker.update(&[], &[], &[bad.clone()]), [Change::Problem(bad.clone())]);
         assert_eq!(tracker.update(&[], &[], &[bad.clone()]), []);

@@ -56,6 +56,7 @@ impl Session {
         record.machine = process.and_then(|process| process.machine.as_deref());
         record.shared = process.is_some_and(Process::is_shared);
         record.written_ms = stamps.into_iter().flatten().map(|stamp| stamp.epoch_ms()).max();
+        record.file_ms = Some(self.stamp.modified_ms());
         record.local = self.local;
         record
     }

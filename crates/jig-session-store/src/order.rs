@@ -14,7 +14,8 @@ pub fn by_urgency(a: &Row, b: &Row) -> Ordering {
         (None, _) => 2,
     };
     // A wait without a beginning is not known to be old: it comes after those that are.
-    let since = |row: &Row| row.attention.as_ref().map(|attention| attention.since.map_or(i64::MAX, |at| at.epoch_ms()));
+    let since =
+        |row: &Row| row.attention.as_ref().map(|attention| attention.since.map_or(i64::MAX, |at| at.epoch_ms()));
     group(a)
         .cmp(&group(b))
         .then_with(|| since(a).cmp(&since(b)))

@@ -111,7 +111,8 @@ impl Pruner<'_> {
     /// A file that nobody can read is removed when no writer can still be at it.
     fn unparsable(&mut self, name: &OsStr, stamp: &Stamp, word: &str) {
         let modified = stamp.modified_ms();
-        let old = u128::from(self.plan.now_ms.saturating_sub(modified).max(0).unsigned_abs()) > UNPARSABLE_AGE.as_millis();
+        let old =
+            u128::from(self.plan.now_ms.saturating_sub(modified).max(0).unsigned_abs()) > UNPARSABLE_AGE.as_millis();
         let before_boot = self.plan.booted_ms.is_some_and(|boot| modified < boot);
         if old || before_boot {
             self.remove(name, stamp, word);

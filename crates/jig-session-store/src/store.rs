@@ -139,9 +139,9 @@ impl Folder {
         let place = Place::of(&dir);
         let mut before = std::mem::take(&mut self.kept);
         for name in dir.documents()? {
-            let unchanged = before.remove(&name).filter(|kept| {
-                kept.settled && dir.stamp(&name).is_ok_and(|stamp| stamp == Some(kept.stamp))
-            });
+            let unchanged = before
+                .remove(&name)
+                .filter(|kept| kept.settled && dir.stamp(&name).is_ok_and(|stamp| stamp == Some(kept.stamp)));
             let kept = match unchanged {
                 Some(kept) => kept,
                 None => match self.read(&place, &name, buffer) {
@@ -156,7 +156,12 @@ impl Folder {
     }
 
     /// Reads one file; `None` when it is not there any more.
-    fn read(&self, place: &Place<'_>, name: &OsStr, buffer: &mut Vec<u8>) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
+    fn read(
+        &self,
+        place: &Place<'_>,
+        name: &OsStr,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
         let first = self.read_once(place, name, buffer)?;
         let (Some(stamp), Err(problem)) = &first else { return Some(first) };
         let half = problem.reason == ProblemReason::UNPARSABLE || problem.reason == ProblemReason::EMPTY;
@@ -168,7 +173,12 @@ impl Folder {
         Some(first)
     }
 
-    fn read_once(&self, place: &Place<'_>, name: &OsStr, buffer: &mut Vec<u8>) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
+    fn read_once(
+        &self,
+        place: &Place<'_>,
+        name: &OsStr,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
         let path = place.path(name);
         match place.dir.read_into(name, STATUS_BYTES, buffer) {
             Ok(stamp) => {

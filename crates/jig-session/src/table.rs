@@ -109,7 +109,8 @@ impl Table {
         loop {
             let mut widths = natural.clone();
             while total(&widths) > limit {
-                let widest = (0..widths.len()).filter(|&i| widths[i] > self.columns[i].least).max_by_key(|&i| widths[i]);
+                let widest =
+                    (0..widths.len()).filter(|&i| widths[i] > self.columns[i].least).max_by_key(|&i| widths[i]);
                 let Some(widest) = widest else { break };
                 widths[widest] -= 1;
             }
@@ -239,7 +240,8 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        let hostile = ["\x1b[2Jbusy", "❤️❤️❤️ e\u{301}\u{202e}日本語日本語日本語 a very long name indeed", "$1.24", "%3"];
+        let hostile =
+            ["\x1b[2Jbusy", "❤️❤️❤️ e\u{301}\u{202e}日本語日本語日本語 a very long name indeed", "$1.24", "%3"];
         for width in 0..90 {
             let text = table(&[hostile, ["idle", "x", "", ""]]).render(Some(width), false);
             for line in text.lines() {

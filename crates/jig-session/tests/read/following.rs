@@ -33,7 +33,10 @@ fn a_session_comes_changes_and_goes() {
     assert_eq!(next(&watch, "added")["session"]["session"], "second");
     fs::remove_file(&second.path).expect("removed");
     let removed = next(&watch, "removed");
-    assert_eq!((&removed["session"], &removed["host"], &removed["why"]), (&json!("second"), &Value::Null, &json!("ended")));
+    assert_eq!(
+        (&removed["session"], &removed["host"], &removed["why"]),
+        (&json!("second"), &Value::Null, &json!("ended"))
+    );
 
     first.process.kill();
     let removed = next(&watch, "removed");
@@ -166,7 +169,8 @@ fn wait_knows_what_it_waits_for() {
 fn wait_says_when_the_session_ended_first() {
     let env = TestEnvironment::new();
     let mut live = env.live("s-1", |document| document["state"] = "busy".into());
-    let (settled, gone) = (env.start(&["wait", "s-1", "--json"]), env.start(&["wait", "s-1", "--for", "gone", "--json"]));
+    let (settled, gone) =
+        (env.start(&["wait", "s-1", "--json"]), env.start(&["wait", "s-1", "--for", "gone", "--json"]));
     // Both must have found it before it ends.
     assert_eq!(settled.line_within(Duration::from_millis(700)), None);
     live.process.kill();

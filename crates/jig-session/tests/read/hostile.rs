@@ -33,7 +33,8 @@ fn contents(good: &Value) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         assert!(text.contains(from), "the document holds {from}");
         text.replacen(from, to, 1).into_bytes()
     };
-    let nested = |depth: usize| format!("{{\"deep\":{}{},{}", "[".repeat(depth), "]".repeat(depth), &text[1..]).into_bytes();
+    let nested =
+        |depth: usize| format!("{{\"deep\":{}{},{}", "[".repeat(depth), "]".repeat(depth), &text[1..]).into_bytes();
     vec![
         ("zero-length", Vec::new(), "empty"),
         ("blanks", b" \n\t ".to_vec(), "unparsable"),

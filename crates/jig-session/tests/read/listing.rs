@@ -189,7 +189,10 @@ fn ended_sessions_are_shown_only_when_asked_for() {
         let rows = all["sessions"].as_array().expect("a list");
         rows.iter().find(|row| row["session"] == id).map(|row| row["verdict"].clone()).expect("listed")
     };
-    assert_eq!((verdict("alive"), verdict("crashed"), verdict("reused")), (json!("alive"), json!("gone"), json!("reused")));
+    assert_eq!(
+        (verdict("alive"), verdict("crashed"), verdict("reused")),
+        (json!("alive"), json!("gone"), json!("reused"))
+    );
 }
 
 #[test]

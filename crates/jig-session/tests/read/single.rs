@@ -18,9 +18,10 @@ fn show_gives_the_document_as_it_is() {
     let shown = env.jig(&["show", "s-1", "--json"]).exits(0).json();
     assert_eq!(shown["document"], live.document);
     assert_eq!(shown["session"]["session"], "s-1");
-    assert_eq!(shown.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default(), [
-        "schema", "at", "session", "document"
-    ]);
+    assert_eq!(
+        shown.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default(),
+        ["schema", "at", "session", "document"]
+    );
     let text = env.jig(&["show", "s-1"]).exits(0).stdout;
     assert!(text.contains("s-1") && text.contains("/x") && text.contains("/home/dev/app"), "{text}");
 }
@@ -111,10 +112,10 @@ fn paths_follow_the_environment() {
     assert_eq!((&document["sessions"]["exists"], &document["sessions"]["realPath"]), (&json!(false), &Value::Null));
     let sessions = env.sessions_dir();
     let document = env.jig(&["paths", "--json"]).exits(0).json();
-    assert_eq!((&document["sessions"]["exists"], &document["sessions"]["realPath"]), (
-        &json!(true),
-        &json!(fs::canonicalize(sessions).expect("there").to_str().expect("UTF-8"))
-    ));
+    assert_eq!(
+        (&document["sessions"]["exists"], &document["sessions"]["realPath"]),
+        (&json!(true), &json!(fs::canonicalize(sessions).expect("there").to_str().expect("UTF-8")))
+    );
     for key in ["stateDir", "sessions", "requests", "bus", "log", "king", "config"] {
         assert!(document[key]["path"].is_string(), "{key}");
     }
@@ -141,7 +142,11 @@ fn prune_removes_what_is_proved_dead_and_nothing_else() {
     let bad_old = dir.join("bad-old.json");
     replace(&bad_old, b"{");
     let old = UNIX_EPOCH + Duration::from_millis(now_ms().unsigned_abs()) - Duration::from_secs(25 * 3600);
-    fs::File::options().write(true).open(&bad_old).and_then(|file| file.set_modified(old)).expect("the time can be set");
+    fs::File::options()
+        .write(true)
+        .open(&bad_old)
+        .and_then(|file| file.set_modified(old))
+        .expect("the time can be set");
     let dead_pid = gone.pid();
     let temporary = dir.join(format!(".x.json.tmp-{dead_pid}-0badcafe"));
     let busy_temporary = dir.join(format!(".x.json.tmp-{}-0badcafe", alive.pid()));
@@ -156,7 +161,8 @@ fn prune_removes_what_is_proved_dead_and_nothing_else() {
     assert!(gone.path.exists() && bad_old.exists(), "a dry run removes nothing");
     let pruned = env.jig(&["prune", "--json"]).exits(0).json();
     assert_eq!(planned["removed"], pruned["removed"]);
-    let removed: Vec<_> = pruned["removed"].as_array().expect("a list").iter().map(|entry| entry["path"].clone()).collect();
+    let removed: Vec<_> =
+        pruned["removed"].as_array().expect("a list").iter().map(|entry| entry["path"].clone()).collect();
     for path in [&gone.path, &reused.path, &bad_old, &temporary] {
         assert!(!path.exists(), "{path:?}");
         assert!(removed.contains(&json!(path.to_str().expect("UTF-8"))), "{path:?}: {pruned:#}");
@@ -183,7 +189,8 @@ fn doctor_is_content_with_a_clean_home_and_names_what_is_open() {
     let checks = document["checks"].as_array().expect("a list");
     let bad: Vec<_> = checks.iter().filter(|check| check["ok"] == false).collect();
     assert!(
-        bad.iter().any(|check| check["path"] == env.sessions_dir().to_str().expect("UTF-8") && check["hint"].is_string()),
+        bad.iter()
+            .any(|check| check["path"] == env.sessions_dir().to_str().expect("UTF-8") && check["hint"].is_string()),
         "{bad:#?}"
     );
 }
@@ -227,7 +234,10 @@ fn pi_kings_files_are_rows_of_their_own() {
     assert_eq!(rows.len(), 6, "not the hidden one and not the one that is over");
     let a = row("a");
     assert_eq!(a["source"], "pi-king");
-    assert_eq!((&a["agent"]["name"], &a["stateFrom"], &a["verdict"]), (&json!("pi"), &json!("pi-king"), &json!("unverified")));
+    assert_eq!(
+        (&a["agent"]["name"], &a["stateFrom"], &a["verdict"]),
+        (&json!("pi"), &json!("pi-king"), &json!("unverified"))
+    );
     assert_eq!(a["model"], json!({ "provider": null, "id": "m-2", "name": "m-2" }));
     assert_eq!((&a["context"]["percent"], &a["background"], &a["usage"]), (&json!(12.0), &json!(1), &Value::Null));
     assert_eq!((&a["stateAt"], &a["terminal"]), (&a["updatedAt"], &Value::Null));

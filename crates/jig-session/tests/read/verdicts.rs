@@ -22,7 +22,10 @@ fn is_judged(env: &TestEnvironment, live: &Live, verdict: &str, detail: Option<&
     assert_eq!((row["verdict"].as_str(), row["detail"].as_str()), (Some(verdict), detail), "{document:#}");
     assert_eq!(document["identity"]["recorded"]["pid"], live.document["pid"], "{document:#}");
     let found = document["identity"]["rule"].as_str().unwrap_or_default();
-    assert!(found == rule || found.starts_with(&format!("{rule} ")) || found.starts_with(&format!("{rule}:")), "{found}");
+    assert!(
+        found == rule || found.starts_with(&format!("{rule} ")) || found.starts_with(&format!("{rule}:")),
+        "{found}"
+    );
     let text = env.jig(&["explain", session]).exits(0).stdout;
     assert!(text.contains(verdict) && detail.is_none_or(|detail| text.contains(detail)), "{text}");
 }
@@ -137,7 +140,9 @@ fn no_pid_is_unknown() {
 #[test]
 fn a_pid_that_no_process_can_have_is_never_alive() {
     let env = TestEnvironment::new();
-    for pid in [json!(0), json!(-1), json!(4_294_967_295_u32), json!(2_147_483_648_u32), json!(1e300), json!("1"), json!([1])] {
+    for pid in
+        [json!(0), json!(-1), json!(4_294_967_295_u32), json!(2_147_483_648_u32), json!(1e300), json!("1"), json!([1])]
+    {
         let live = env.live("absurd", |document| document["pid"] = pid.clone());
         let listed = env.jig(&["ls", "--all", "--json"]).exits(0).json();
         let verdict = listed["sessions"].get(0).map(|row| row["verdict"].clone());
