@@ -1,0 +1,357 @@
+//! A claim path made relative to the repository, through links, or the refusal that names why.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::limits;
+use crate::text;
+
+/// Where paths are looked up: one worktree.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Real path of the worktree's root.
+    pub root: PathBuf,
+    /// Real path of the working directory.
+    pub cwd: PathBuf,
+    /// The same root as the user spells it, when the working directory was reached through a link.
+    pub spelled_root: Option<PathBuf>,
+    /// Real paths of the git folders nobody may claim in.
+    pub git: Vec<PathBuf>,
+    /// Names differ in case only on this file system.
+    pub folds_case: bool,
+}
+
+/// A path as it is stored, and whether it names a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimPath {
+    /// Relative to the root, `/` between parts, `.` for the root; or `@name` of a resource.
+    pub path: String,
+    /// It was spelled as a folder, or is one.
+    pub dir: bool,
+}
+
+/// Why a path cannot be claimed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPath {
+    /// Nothing, or a byte no path can hold.
+    #[error("a path cannot be empty or hold a NUL byte")]
+    Empty,
+    /// Longer than a claim's path may be.
+    #[error("a path has at most {} bytes", limits::PATH)]
+    TooLong,
+    /// A pattern other than "everything below".
+    #[error("\"{0}\" is a pattern; claims are files or folders")]
+    Pattern(String),
+    /// Not in this worktree.
+    #[error("\"{0}\" is outside the repository")]
+    Outside(String),
+    /// Inside the repository's own bookkeeping.
+    #[error("\"{0}\" is inside the git folder")]
+    Git(String),
+    /// Links that lead to themselves.
+    #[error("\"{0}\" leads through too many links")]
+    Loop(String),
+    /// A resource's name that could be mistaken.
+    #[error("\"{0}\" is not a resource name: \"@\" and 1 to 64 letters, digits, \".\", \"_\", \"-\", \":\", \"/\"")]
+    Resource(String),
+    /// A name that JSON cannot carry.
+    #[error("\"{0}\" is not UTF-8")]
+    NotText(String),
+}
+
+impl BadPath {
+    /// The way out, where there is one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Pattern(_) => Some("claim the folder: src/api or src/api/**"),
+            Self::Outside(_) => Some("claims are paths of the repository the session works in"),
+            Self::Loop(_) => Some("look at the link with: ls -l"),
+            _ => None,
+        }
+    }
+}
+
+/// Resolves what the user typed.
+pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
+    if argument.is_empty() || argument.contains('\0') {
+        return Err(BadPath::Empty);
+    }
+    if argument.len() > limits::PATH {
+        return Err(BadPath::TooLong);
+    }
+    if argument.starts_with('@') {
+        return resource(argument);
+    }
+    let (spelled, as_dir) = below(argument, place)?;
+    let path = Path::new(&spelled);
+    let outside = || BadPath::Outside(argument.to_owned());
+    let start = if path.is_absolute() { inside_root(path, place).ok_or_else(outside)? } else { place.cwd.join(path) };
+    let real = follow(&start).ok_or_else(|| BadPath::Loop(argument.to_owned()))?;
+    let relative = real.strip_prefix(&place.root).map_err(|_| outside())?;
+    if place.git.iter().any(|git| real.starts_with(git)) || relative.starts_with(".git") {
+        return Err(BadPath::Git(argument.to_owned()));
+    }
+    let stored = stored(relative).ok_or_else(|| BadPath::NotText(argument.to_owned()))?;
+    if stored.len() > limits::PATH {
+        return Err(BadPath::TooLong);
+    }
+    Ok(ClaimPath { dir: as_dir || stored == "." || real.is_dir(), path: stored })
+}
+
+/// The spelling two claims are compared by.
+pub fn key(path: &str, folds_case: bool) -> String {
+    if folds_case && !path.starts_with('@') { path.to_lowercase() } else { path.to_owned() }
+}
+
+/// Lexically cleaned: no `.`, no doubled `/`, `..` taken back. For comparing with a stored path as it was typed.
+pub fn cleaned(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.last().is_none_or(|last| *last == "..") {
+                    parts.push("..");
+                } else {
+                    parts.pop();
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+fn resource(argument: &str) -> Result<ClaimPath, BadPath> {
+    let name = &argument[1..];
+    let fits = (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b':' | b'/'));
+    if fits {
+        Ok(ClaimPath { path: argument.to_owned(), dir: false })
+    } else {
+        Err(BadPath::Resource(argument.to_owned()))
+    }
+}
+
+/// `x/`, `x/*` and `x/**` mean the folder `x`; another pattern is refused, unless a file has just that name.
+fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
+    let patterned = |text: &str| text.contains(['*', '?', '[']);
+    if patterned(argument) && place.cwd.join(argument).symlink_metadata().is_ok() {
+        return Ok((argument.to_owned(), argument.ends_with('/')));
+    }
+    let trimmed = argument.trim_end_matches('/');
+    let stem = trimmed.strip_suffix("/**").or_else(|| trimmed.strip_suffix("/*"));
+    let stem = stem.or((trimmed == "*" || trimmed == "**").then_some("."));
+    let (spelled, as_dir) = match stem {
+        Some(stem) => (stem, true),
+        None => (trimmed, argument.ends_with('/')),
+    };
+    if patterned(spelled) && place.cwd.join(spelled).symlink_metadata().is_err() {
+        return Err(BadPath::Pattern(argument.to_owned()));
+    }
+    Ok((if spelled.is_empty() { "/" } else { spelled }.to_owned(), as_dir))
+}
+
+/// An absolute path must be inside the root as it is written: links are not asked.
+fn inside_root(path: &Path, place: &Place) -> Option<PathBuf> {
+    let clean = lexical(path);
+    if clean.starts_with(&place.root) {
+        return Some(path.to_owned());
+    }
+    let rest = clean.strip_prefix(place.spelled_root.as_ref()?).ok()?;
+    Some(place.root.join(rest))
+}
+
+fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// Follows every link, part by part. What does not exist is kept as it is written: a dangling link gives its target.
+/// `None` when there are too many links.
+fn follow(path: &Path) -> Option<PathBuf> {
+    let mut real = PathBuf::new();
+    let mut left: VecDeque<OsString> = parts(path).collect();
+    let mut links = 0;
+    while let Some(part) = left.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        if Path::new(&part).is_absolute() {
+            real = PathBuf::from(part);
+            continue;
+        }
+        real.push(&part);
+        // Anything but a link that can be read, a missing name included, stands for itself.
+        let Ok(target) = fs::read_link(&real) else { continue };
+        links += 1;
+        if links > limits::LINKS {
+            return None;
+        }
+        real.pop();
+        for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+            left.push_front(part);
+        }
+    }
+    Some(real)
+}
+
+fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().filter(|part| *part != Component::CurDir).map(|part| part.as_os_str().to_owned())
+}
+
+/// The stored spelling: `/` between parts, normal form C, `./` before a name that begins like a resource.
+fn stored(relative: &Path) -> Option<String> {
+    let mut text = String::new();
+    for part in relative.components() {
+        if !text.is_empty() {
+            text.push('/');
+        }
+        text.push_str(part.as_os_str().to_str()?);
+    }
+    let text = text::nfc(&text);
+    Some(match text.chars().next() {
+        None => ".".to_owned(),
+        Some('@') => format!("./{text}"),
+        Some(_) => text,
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Tree {
+        _dir: tempfile::TempDir,
+        place: Place,
+        outside: PathBuf,
+    }
+
+    fn tree() -> Tree {
+        let dir = tempfile::tempdir().expect("a folder");
+        let base = dir.path().canonicalize().expect("its real path");
+        let root = base.join("repo");
+        let outside = base.join("outside");
+        for sub in ["src/api", "docs", ".git", "@types"] {
+            fs::create_dir_all(root.join(sub)).expect("a folder");
+        }
+        fs::create_dir_all(&outside).expect("a folder");
+        fs::write(root.join("src/api/routes.ts"), "x").expect("a file");
+        fs::create_dir_all(root.join("app/[id]")).expect("a folder");
+        symlink(&root, base.join("link")).expect("a link");
+        symlink("src/api/routes.ts", root.join("r.ts")).expect("a link");
+        symlink("api", root.join("src/alias")).expect("a link");
+        symlink("src/new.ts", root.join("dangling")).expect("a link");
+        symlink("loop-b", root.join("loop-a")).expect("a link");
+        symlink("loop-a", root.join("loop-b")).expect("a link");
+        symlink(&outside, root.join("out")).expect("a link");
+        let place = Place {
+            cwd: root.clone(),
+            spelled_root: Some(base.join("link")),
+            git: vec![root.join(".git")],
+            root,
+            folds_case: false,
+        };
+        Tree { _dir: dir, place, outside }
+    }
+
+    fn path(argument: &str, place: &Place) -> String {
+        resolve(argument, place).expect(argument).path
+    }
+
+    #[test]
+    fn one_place_has_one_spelling() {
+        let tree = tree();
+        let root = tree.place.root.display().to_string();
+        let table = [
+            ("src/api", "src/api"),
+            ("./src//api/", "src/api"),             // 98
+            ("src/../src/api", "src/api"),          //
+            (&format!("{root}/src/api"), "src/api"), // 99
+            (&format!("{root}/../link/src"), "src"), // the root as the user spells it
+            ("r.ts", "src/api/routes.ts"),          // 102
+            ("src/alias", "src/api"),               // 103
+            ("src/alias/routes.ts", "src/api/routes.ts"),
+            ("src/alias/../docs", "src/docs"), // `..` after the link was followed
+            ("dangling", "src/new.ts"),        // 104
+            ("src/none/yet.ts", "src/none/yet.ts"), // 106
+            ("src/**", "src"),                 // 109
+            ("src/*", "src"),
+            (".", "."),
+            ("*", "."),
+            ("@build", "@build"),
+            ("./@types", "./@types"),
+            ("app/[id]", "app/[id]"), // a file that is called so is no pattern
+        ];
+        for (argument, expected) in table {
+            assert_eq!(path(argument, &tree.place), expected, "{argument}");
+        }
+        assert!(resolve("src/api", &tree.place).expect("a path").dir);
+        assert!(resolve("new/", &tree.place).expect("a path").dir);
+        assert!(!resolve("r.ts", &tree.place).expect("a path").dir);
+    }
+
+    #[test]
+    fn a_subfolder_stores_relative_to_the_root() {
+        // Behaviour 107.
+        let mut tree = tree();
+        tree.place.cwd = tree.place.root.join("src");
+        assert_eq!(path("api/routes.ts", &tree.place), "src/api/routes.ts");
+        assert_eq!(path("../docs", &tree.place), "docs");
+        assert_eq!(path(".", &tree.place), "src");
+    }
+
+    #[test]
+    fn what_cannot_be_claimed_is_refused_with_its_reason() {
+        let mut tree = tree();
+        let place = &tree.place;
+        let outside = tree.outside.display().to_string();
+        assert_eq!(resolve(&outside, place), Err(BadPath::Outside(outside.clone()))); // 100
+        // 100: an absolute path that only a link would bring inside is refused as it is written.
+        let through = format!("{outside}/back");
+        symlink(&place.root, &through).expect("a link");
+        assert!(matches!(resolve(&through, place), Err(BadPath::Outside(_))));
+        assert!(matches!(resolve("out/x", place), Err(BadPath::Outside(_)))); // 101
+        assert!(matches!(resolve("..", place), Err(BadPath::Outside(_))));
+        assert!(matches!(resolve("/", place), Err(BadPath::Outside(_))));
+        assert!(matches!(resolve("loop-a", place), Err(BadPath::Loop(_)))); // 105
+        let refused = resolve("src/*.rs", place).expect_err("a pattern"); // 109
+        assert!(refused.hint().is_some_and(|hint| hint.contains("folder")));
+        assert!(matches!(resolve(".git", place), Err(BadPath::Git(_)))); // 114
+        assert!(matches!(resolve(".git/config", place), Err(BadPath::Git(_))));
+        assert_eq!(resolve("", place), Err(BadPath::Empty));
+        assert_eq!(resolve("a\0b", place), Err(BadPath::Empty));
+        assert_eq!(resolve(&"x".repeat(513), place), Err(BadPath::TooLong));
+        assert!(matches!(resolve("@", place), Err(BadPath::Resource(_))));
+        assert!(matches!(resolve("@a b", place), Err(BadPath::Resource(_))));
+        tree.place.git.push(tree.place.root.join("bare"));
+        assert!(matches!(resolve("bare/refs", &tree.place), Err(BadPath::Git(_))));
+    }
+
+    #[test]
+    fn cleaning_is_lexical() {
+        for (typed, clean) in [("src//api/", "src/api"), ("./a/../b", "b"), ("../x", "../x"), ("", "."), ("a/..", ".")] {
+            assert_eq!(cleaned(typed), clean);
+        }
+    }
+
+    #[test]
+    fn case_is_folded_where_the_file_system_does() {
+        assert_eq!(key("Src/A.ts", true), "src/a.ts");
+        assert_eq!(key("Src/A.ts", false), "Src/A.ts");
+    }
+}

@@ -1,0 +1,240 @@
+//! Who speaks: the one order in which every surface finds the member it acts for.
+
+use std::path::Path;
+
+/// A process above this one, nearest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its pid.
+    pub pid: u32,
+    /// Its short name, as the kernel keeps it.
+    pub name: String,
+    /// Its command line; empty when unreadable.
+    pub command: Vec<String>,
+}
+
+/// An agent's program: its name on the bus, how its process is told, and the variable that holds its session's id.
+struct Program {
+    agent: &'static str,
+    /// Names of the executable or of the script an interpreter runs.
+    names: &'static [&'static str],
+    /// A folder of the script's path that tells the package.
+    package: &'static str,
+    variable: Option<&'static str>,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program { agent: "pi", names: &["pi"], package: "pi-coding-agent", variable: Some("PI_SESSION_ID") },
+    Program {
+        agent: "claude",
+        names: &["claude"],
+        package: "claude-code",
+        variable: Some("CLAUDE_CODE_SESSION_ID"),
+    },
+    Program { agent: "codex", names: &["codex"], package: "codex", variable: Some("CODEX_THREAD_ID") },
+    Program { agent: "kimi", names: &["kimi", "kimi-cli"], package: "kimi-cli", variable: Some("KIMI_SESSION_ID") },
+    Program { agent: "gemini", names: &["gemini"], package: "gemini-cli", variable: None },
+    Program { agent: "opencode", names: &["opencode"], package: "opencode-ai", variable: None },
+    Program { agent: "copilot", names: &["copilot"], package: "copilot", variable: None },
+    Program { agent: "cursor", names: &["cursor-agent"], package: "cursor-agent", variable: None },
+    Program { agent: "droid", names: &["droid"], package: "droid", variable: None },
+];
+
+const INTERPRETERS: &[&str] = &["node", "bun", "deno", "python", "python3", "MainThread"];
+
+/// What a session's own files tell about the process that runs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The session's id.
+    pub session: String,
+    /// The agent's name, as its status file has it.
+    pub agent: String,
+    /// The session's name, as its user set it.
+    pub name: Option<String>,
+    /// The model, for people.
+    pub model: Option<String>,
+}
+
+/// What is asked about who speaks.
+pub struct Question<'a> {
+    /// `--as`: an id or a label.
+    pub named: Option<&'a str>,
+    /// The id in a hook's payload.
+    pub payload: Option<&'a str>,
+    /// A variable of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The processes above this one, nearest first.
+    pub ancestors: &'a [Ancestor],
+    /// What the status files tell about a process.
+    pub known: &'a dyn Fn(u32) -> Option<Known>,
+    /// What Claude's own record tells about a process: a session's id.
+    pub claude_record: &'a dyn Fn(u32) -> Option<String>,
+    /// The id of last resort: `mcp-…` of a server, `term-…` of a terminal.
+    pub fallback: &'a dyn Fn() -> String,
+}
+
+/// Who speaks, before the bus was asked about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The member's id; for `--as` whatever was given.
+    pub id: String,
+    /// The agent above this process, when there is one: its name and pid.
+    pub agent: Option<(String, u32)>,
+    /// The id was named by `--as`.
+    pub named: bool,
+    /// The id is the one of last resort.
+    pub fallback: bool,
+    /// What the status files tell, when they were asked.
+    pub known: Option<Known>,
+}
+
+/// Finds who speaks. The nearest agent decides whose variable is believed: an agent that was started from another
+/// one's shell inherits that one's variables.
+pub fn find(question: &Question<'_>) -> Answer {
+    let program = question.ancestors.iter().find_map(|ancestor| Some((program_of(ancestor)?, ancestor.pid)));
+    let agent = program.map(|(program, pid)| (program.agent.to_owned(), pid));
+    let answer = |id: String| Answer { id, agent: agent.clone(), named: false, fallback: false, known: None };
+    if let Some(id) = question.named {
+        return Answer { named: true, ..answer(id.to_owned()) };
+    }
+    if let Some(id) = (question.variable)("JIG_BUS_SESSION").or_else(|| question.payload.map(str::to_owned)) {
+        return answer(id);
+    }
+    if let Some(id) = program.and_then(|(program, _)| (question.variable)(program.variable?)) {
+        return answer(id);
+    }
+    // Without a program that is known by name, any ancestor that has a status file is the agent.
+    let asked = question.ancestors.iter().map(|ancestor| ancestor.pid);
+    let asked: Vec<u32> = match program {
+        Some((_, pid)) => vec![pid],
+        None => asked.collect(),
+    };
+    for pid in asked {
+        if let Some(known) = (question.known)(pid) {
+            let agent = Some((known.agent.clone(), pid));
+            return Answer { agent, known: Some(known.clone()), ..answer(known.session) };
+        }
+    }
+    if let Some(id) = program.and_then(|(_, pid)| (question.claude_record)(pid)) {
+        return answer(id);
+    }
+    Answer { fallback: true, ..answer((question.fallback)()) }
+}
+
+/// The agent a process is, by its name or by the script its interpreter runs.
+pub fn agent_of(ancestor: &Ancestor) -> Option<&'static str> {
+    program_of(ancestor).map(|program| program.agent)
+}
+
+fn program_of(ancestor: &Ancestor) -> Option<&'static Program> {
+    let named = |name: &str| PROGRAMS.iter().find(|program| program.names.contains(&name));
+    let started = ancestor.command.first().map(|word| file_name(word));
+    if let Some(program) = named(&ancestor.name).or_else(|| named(started?)) {
+        return Some(program);
+    }
+    let interpreted = [Some(ancestor.name.as_str()), started].into_iter().flatten().any(|name| {
+        INTERPRETERS.contains(&name) || name.strip_prefix("python3.").is_some()
+    });
+    if !interpreted {
+        return None;
+    }
+    let script = ancestor.command.iter().skip(1).find(|word| !word.starts_with('-'))?;
+    let stem = file_name(script);
+    let stem = stem.split_once('.').map_or(stem, |(stem, _)| stem);
+    named(stem).or_else(|| {
+        let folders: Vec<&str> = script.split(['/', '\\']).collect();
+        PROGRAMS.iter().find(|program| folders.contains(&program.package))
+    })
+}
+
+fn file_name(word: &str) -> &str {
+    Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ancestor(pid: u32, name: &str, command: &[&str]) -> Ancestor {
+        Ancestor { pid, name: name.into(), command: command.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
+    fn ask(variables: &[(&str, &str)], ancestors: &[Ancestor], known: &[(u32, &str)]) -> Answer {
+        find(&Question {
+            named: None,
+            payload: None,
+            variable: &|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()),
+            ancestors,
+            known: &|pid| {
+                let (_, session) = known.iter().find(|(p, _)| *p == pid)?;
+                Some(Known { session: (*session).into(), agent: "gemini".into(), ..Known::default() })
+            },
+            claude_record: &|_| None,
+            fallback: &|| "term-1".to_owned(),
+        })
+    }
+
+    #[test]
+    fn programs_are_told_by_name_script_or_package() {
+        let table = [
+            (ancestor(1, "pi", &["pi"]), Some("pi")),
+            (ancestor(1, "node", &["node", "/usr/bin/pi", "-p"]), Some("pi")),
+            (ancestor(1, "MainThread", &["node", "--no-warnings", "/x/gemini.js"]), Some("gemini")),
+            (ancestor(1, "node", &["/usr/bin/node", "/x/@google/gemini-cli/dist/index.js"]), Some("gemini")),
+            (ancestor(1, "claude", &["/home/u/.local/bin/claude"]), Some("claude")),
+            (ancestor(1, "2.1.197", &["claude", "--resume"]), Some("claude")),
+            (ancestor(1, "python3.12", &["python3.12", "/venv/bin/kimi"]), Some("kimi")),
+            (ancestor(1, "codex", &["/v/bin/codex"]), Some("codex")),
+            (ancestor(1, "bash", &["bash", "-c", "claude"]), None),
+            (ancestor(1, "node", &["node", "server.js"]), None),
+            (ancestor(1, "vim", &["vim", "pi"]), None),
+        ];
+        for (process, agent) in table {
+            assert_eq!(agent_of(&process), agent, "{process:?}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_agent_decides_which_variable_is_believed() {
+        // An agent started from another agent's shell inherits that one's variables.
+        let codex_in_pi = [ancestor(30, "bash", &[]), ancestor(20, "codex", &[]), ancestor(10, "pi", &[])];
+        let both = [("PI_SESSION_ID", "p-1"), ("CODEX_THREAD_ID", "c-1")];
+        assert_eq!(ask(&both, &codex_in_pi, &[]).id, "c-1");
+        assert_eq!(ask(&both, &codex_in_pi, &[]).agent, Some(("codex".into(), 20)));
+        let inherited = [("PI_SESSION_ID", "p-1")];
+        assert!(ask(&inherited, &codex_in_pi, &[]).fallback, "Pi's id is not Codex's");
+        assert!(ask(&inherited, &[ancestor(30, "tmux", &[])], &[]).fallback, "a variable alone proves nothing");
+    }
+
+    #[test]
+    fn the_order_is_named_variable_payload_agent_status_record_last_resort() {
+        let claude = [ancestor(5, "claude", &[])];
+        let full = |named, payload, variables: &[(&str, &str)], known: Option<&str>, record: Option<&str>| {
+            find(&Question {
+                named,
+                payload,
+                variable: &|name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()),
+                ancestors: &claude,
+                known: &|_| known.map(|id| Known { session: id.into(), ..Known::default() }),
+                claude_record: &|_| record.map(str::to_owned),
+                fallback: &|| "last".to_owned(),
+            })
+            .id
+        };
+        let variables = [("JIG_BUS_SESSION", "b"), ("CLAUDE_CODE_SESSION_ID", "d")];
+        assert_eq!(full(Some("a"), Some("c"), &variables, Some("e"), Some("f")), "a");
+        assert_eq!(full(None, Some("c"), &variables, Some("e"), Some("f")), "b");
+        assert_eq!(full(None, Some("c"), &variables[1..], Some("e"), Some("f")), "c");
+        assert_eq!(full(None, None, &variables[1..], Some("e"), Some("f")), "d");
+        assert_eq!(full(None, None, &[], Some("e"), Some("f")), "e");
+        assert_eq!(full(None, None, &[], None, Some("f")), "f");
+        assert_eq!(full(None, None, &[], None, None), "last");
+    }
+
+    #[test]
+    fn a_status_file_makes_an_unknown_program_the_agent() {
+        let chain = [ancestor(9, "bash", &[]), ancestor(8, "newagent", &[])];
+        let answer = ask(&[], &chain, &[(8, "s-8")]);
+        assert_eq!((answer.id.as_str(), answer.agent), ("s-8", Some(("gemini".into(), 8))));
+    }
+}
