@@ -1,1 +1,47 @@
-//! Membership, mail and path claims in plain files.
+//! Membership, mail and path claims of the sessions of one repository, in plain files.
+//!
+//! One folder a repository, one file an item: a member's record, a message, a claim. Every change of records and claims
+//! is made under one short lock; reading takes no lock and writes nothing; mail is ordered by its names and taken by
+//! rename, so it needs no lock either. What a member is worth is judged from its process and its last beat.
+//!
+//! The clock, the processes and chance come from a [`World`]; the file system is real. The crate knows no agent's
+//! protocol beyond the few fields of a hook's payload, prints nothing, and starts no process.
+
+mod claims;
+mod clock;
+mod error;
+mod inbox;
+mod join;
+pub mod label;
+pub mod limits;
+mod mail_name;
+mod member;
+pub mod notice;
+mod overlap;
+mod owner;
+pub mod path;
+pub mod payload;
+mod prune;
+mod repo;
+mod send;
+mod store;
+mod target;
+pub mod text;
+mod told;
+pub mod wake;
+pub mod who;
+mod world;
+
+pub use claims::{Claimed, Conflict, Release, Released};
+pub use clock::Moment;
+pub use error::{Code, Error, Refusal};
+pub use inbox::{Peeked, Taken};
+pub use join::{Join, Joined, Listening, Me};
+pub use member::{Look, Member, same_process};
+pub use overlap::{is_resource, overlap};
+pub use repo::find as find_repo;
+pub use send::{EVERYBODY, NotQueued, Outgoing, Recipient, Sent};
+pub use store::{Bus, Repo};
+pub use target::{NoTarget, resolve as resolve_target};
+pub use told::Mark;
+pub use world::{Life, World, digits};

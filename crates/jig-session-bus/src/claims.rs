@@ -1,0 +1,253 @@
+//! Claims: a path held by one session at a time, all or nothing.
+
+use jig_session_schema::bus::{Claim, Record};
+use jig_session_schema::bus_result::MemberState as State;
+use jig_session_schema::status::AgentName;
+use jig_session_schema::time::Timestamp;
+
+use crate::error::{Code, Error, Refusal};
+use crate::join::{Join, Me};
+use crate::limits;
+use crate::member::{Look, Member, same_process};
+use crate::path::{BadPath, ClaimPath, cleaned};
+use crate::store::{self, Bus, CLAIMS};
+
+/// A path that was asked for and what stands in its way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conflict {
+    /// The path that was asked for, as it is stored.
+    pub asked: String,
+    /// The claim that stands in its way.
+    pub claim: Claim,
+    /// Its holder's agent.
+    pub agent: AgentName,
+    /// What its holder counts as.
+    pub state: State,
+}
+
+/// What came of a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claimed {
+    /// Everything that was asked for is held now.
+    Held {
+        /// Held since this call.
+        claimed: Vec<String>,
+        /// Held before.
+        already: Vec<String>,
+    },
+    /// Nothing was changed: these stand in the way.
+    Conflicts(Vec<Conflict>),
+}
+
+/// What came of a release.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Released {
+    /// Not held any more.
+    pub released: Vec<String>,
+    /// Nobody here held them.
+    pub not_held: Vec<String>,
+    /// Others hold them, and still do.
+    pub held_by_others: Vec<Claim>,
+}
+
+/// What is to be released.
+pub enum Release<'a> {
+    /// Everything the session holds.
+    All,
+    /// These: as they were typed, and as they resolve.
+    Paths(&'a [(String, Result<ClaimPath, BadPath>)]),
+}
+
+impl Bus<'_> {
+    /// Claims all of the paths, or none. Joins first.
+    ///
+    /// Everything happens under the lock, so two sessions cannot both find the way free. The look is taken again before
+    /// it is given back: a writer that does not know the lock is met there, or shows as an overlap in the status.
+    pub fn claim(&self, me: &Me, paths: &[ClaimPath], reason: Option<&str>) -> Result<Claimed, Error> {
+        if paths.len() > limits::CLAIMS_A_CALL {
+            let message = format!("one call claims at most {} paths", limits::CLAIMS_A_CALL);
+            return Err(Refusal::new(Code::Refused, message).hint("claim their folder").into());
+        }
+        if reason.is_some_and(|reason| reason.chars().count() > limits::REASON) {
+            let message = format!("a reason has at most {} characters", limits::REASON);
+            return Err(Refusal::new(Code::Refused, message).into());
+        }
+        let _lock = self.lock()?;
+        let mut look = self.look()?;
+        self.prune(&mut look)?;
+        let owned = look.member(&me.id).is_some_and(|m| m.state == State::Live && m.record.owner == me.owner);
+        if !owned {
+            self.join_locked(&mut look, me, &Join::default())?;
+        }
+        let conflicts = self.conflicts(&look, &me.id, paths);
+        if !conflicts.is_empty() {
+            return Ok(Claimed::Conflicts(conflicts));
+        }
+        let held = |path: &str| look.claims.iter().any(|claim| claim.id == me.id && self.same_path(&claim.path, path));
+        let mut new: Vec<&ClaimPath> = Vec::new();
+        let mut already: Vec<String> = Vec::new();
+        for path in paths {
+            if new.iter().any(|seen| self.same_path(&seen.path, &path.path)) || already.contains(&path.path) {
+                continue;
+            }
+            if held(&path.path) {
+                already.push(path.path.clone());
+            } else {
+                new.push(path);
+            }
+        }
+        let mine = look.claims.iter().filter(|claim| claim.id == me.id).count();
+        if mine + new.len() > limits::CLAIMS_A_SESSION {
+            let message = format!("one session holds at most {} paths", limits::CLAIMS_A_SESSION);
+            return Err(Refusal::new(Code::Refused, message).hint("claim their folder, or release some").into());
+        }
+        self.make_claims(&look, me, &new, reason).map(|made| match made {
+            Ok(claimed) => Claimed::Held { claimed, already },
+            Err(conflicts) => Claimed::Conflicts(conflicts),
+        })
+    }
+
+    /// Makes the files; takes back what it made when it cannot make all.
+    fn make_claims(
+        &self,
+        look: &Look,
+        me: &Me,
+        new: &[&ClaimPath],
+        reason: Option<&str>,
+    ) -> Result<Result<Vec<String>, Vec<Conflict>>, Error> {
+        if new.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let claims = self.dir()?.sub(CLAIMS)?;
+        // What a silent session left here would hold again if it came back: it has lost these paths now.
+        for claim in look.claims.iter().filter(|claim| look.holder(claim).is_none()) {
+            if new.iter().any(|path| self.overlap(&claim.path, &path.path)) {
+                claims.remove(store::claim_file(&claim.path, self.repo.place.folds_case))?;
+            }
+        }
+        let label = look.member(&me.id).map(|member| member.record.label.clone()).unwrap_or_default();
+        let mut made: Vec<(String, String)> = Vec::new();
+        let mut outcome = Ok(None);
+        for path in new {
+            let mut claim = Claim::new();
+            claim.path.clone_from(&path.path);
+            claim.dir = path.dir;
+            claim.id.clone_from(&me.id);
+            claim.owner.clone_from(&me.owner);
+            claim.label.clone_from(&label);
+            claim.reason = reason.map(str::to_owned);
+            claim.claimed_at = Some(Timestamp::from_epoch_ms(look.now.wall_ms));
+            claim.root = self.repo.place.root.to_string_lossy().into_owned();
+            let name = store::claim_file(&path.path, self.repo.place.folds_case);
+            match claims.create_new(&name, &store::bytes(&claim)) {
+                Ok(Some(_)) => made.push((name, path.path.clone())),
+                // Somebody who does not know the lock was here since the look.
+                Ok(None) => {
+                    outcome = Ok(Some(path.path.clone()));
+                    break;
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        let again = self.look()?;
+        let asked: Vec<ClaimPath> = new.iter().map(|path| (*path).clone()).collect();
+        let conflicts = self.conflicts(&again, &me.id, &asked);
+        if conflicts.is_empty() && matches!(outcome, Ok(None)) {
+            return Ok(Ok(made.into_iter().map(|(_, path)| path).collect()));
+        }
+        for (name, _) in &made {
+            claims.remove(name)?;
+        }
+        match outcome? {
+            Some(path) if conflicts.is_empty() => {
+                let message = format!("the file of a claim on \"{path}\" is in the way and cannot be read");
+                Err(Refusal::new(Code::Busy, message).hint("try again in a few seconds").into())
+            }
+            _ => Ok(Err(conflicts)),
+        }
+    }
+
+    /// What stands in the way of these paths for this session.
+    pub fn conflicts(&self, look: &Look, id: &str, paths: &[ClaimPath]) -> Vec<Conflict> {
+        let me = look.member(id).map(|member| &member.record);
+        let mut conflicts = Vec::new();
+        for path in paths {
+            for claim in look.claims.iter().filter(|claim| self.overlap(&claim.path, &path.path)) {
+                if let Some(holder) = self.blocking(look, claim, id, me) {
+                    conflicts.push(Conflict {
+                        asked: path.path.clone(),
+                        claim: claim.clone(),
+                        agent: holder.record.agent.clone(),
+                        state: holder.state,
+                    });
+                }
+            }
+        }
+        conflicts
+    }
+
+    /// The live member of another process that holds a claim.
+    fn blocking<'l>(&self, look: &'l Look, claim: &Claim, id: &str, me: Option<&Record>) -> Option<&'l Member> {
+        let holder = look.holder(claim).filter(|holder| holder.record.id != id)?;
+        (!me.is_some_and(|me| same_process(me, &holder.record))).then_some(holder)
+    }
+
+    /// Releases paths, or all. What another session holds, or another incarnation of this one, stays.
+    pub fn release(&self, me: &Me, release: &Release<'_>) -> Result<Released, Error> {
+        let _lock = self.lock()?;
+        let mut look = self.look()?;
+        self.prune(&mut look)?;
+        if look.member(&me.id).is_none_or(|member| member.state != State::Live) {
+            self.join_locked(&mut look, me, &Join::default())?;
+        }
+        let mut result = Released::default();
+        let mut released: Vec<&Claim> = Vec::new();
+        let is_mine = |claim: &Claim| claim.id == me.id && claim.owner == me.owner;
+        match release {
+            Release::All => released.extend(look.claims.iter().filter(|claim| is_mine(claim))),
+            Release::Paths(paths) => {
+                for (typed, resolved) in *paths {
+                    let stored = stored_spelling(typed);
+                    let find = |path: &str, mine: bool| {
+                        look.claims.iter().find(|claim| is_mine(claim) == mine && self.same_path(&claim.path, path))
+                    };
+                    let resolved = resolved.as_ref().ok().map(|path| path.path.as_str());
+                    // The stored spelling goes first: from a folder below the root it resolves to something else.
+                    let own = find(&stored, true).or_else(|| find(resolved?, true));
+                    let other = || find(resolved.unwrap_or(&stored), false).filter(|c| look.holder(c).is_some());
+                    match own {
+                        Some(claim) if released.contains(&claim) => {}
+                        Some(claim) => released.push(claim),
+                        None => match other() {
+                            Some(claim) => result.held_by_others.push(claim.clone()),
+                            None => result.not_held.push(resolved.unwrap_or(&stored).to_owned()),
+                        },
+                    }
+                }
+            }
+        }
+        if let Some(claims) = self.looked(CLAIMS)? {
+            for claim in released {
+                claims.remove(store::claim_file(&claim.path, self.repo.place.folds_case))?;
+                result.released.push(claim.path.clone());
+            }
+        }
+        Ok(result)
+    }
+
+    fn same_path(&self, a: &str, b: &str) -> bool {
+        let folds = self.repo.place.folds_case;
+        crate::path::key(a, folds) == crate::path::key(b, folds)
+    }
+}
+
+/// What was typed, cleaned as a stored path would be, without being resolved.
+fn stored_spelling(typed: &str) -> String {
+    let typed = typed.trim_end_matches('/');
+    let typed = typed.strip_suffix("/**").or_else(|| typed.strip_suffix("/*")).unwrap_or(typed);
+    let clean = crate::text::nfc(&cleaned(typed));
+    if typed.starts_with("./@") { format!("./{clean}") } else { clean }
+}

@@ -1,0 +1,114 @@
+//! How a call on the bus ends when it does not end well: a refusal changed nothing and says why, a failure is the
+//! system's.
+
+use std::fmt;
+
+/// The words of a refusal, as results and exit codes know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Another session holds an overlapping path.
+    Conflict,
+    /// Nobody is called that.
+    NotFound,
+    /// More than one session is.
+    Ambiguous,
+    /// It is against a rule that the message names.
+    Refused,
+    /// Another live session holds the label.
+    LabelHeld,
+    /// The recipient has too much unread mail.
+    InboxFull,
+    /// Nothing that was to be released is held.
+    NotHeld,
+    /// Nothing came in time.
+    Timeout,
+    /// Another process holds the lock for too long.
+    Busy,
+    /// The call itself is malformed.
+    Usage,
+}
+
+impl Code {
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::NotFound => "not-found",
+            Self::Ambiguous => "ambiguous",
+            Self::Refused => "refused",
+            Self::LabelHeld => "label-held",
+            Self::InboxFull => "inbox-full",
+            Self::NotHeld => "not-held",
+            Self::Timeout => "timeout",
+            Self::Busy => "busy",
+            Self::Usage => "usage",
+        }
+    }
+}
+
+/// A call that was understood and not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its word.
+    pub code: Code,
+    /// A lower-case fragment without a full stop.
+    pub message: String,
+    /// The way out.
+    pub hint: Option<String>,
+    /// The session that stands in the way.
+    pub holder: Option<String>,
+    /// The sessions that may have been meant.
+    pub candidates: Vec<String>,
+}
+
+impl Refusal {
+    /// A refusal with its word and message.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, holder: None, candidates: Vec::new() }
+    }
+
+    /// With the way out.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// With the session that stands in the way.
+    #[must_use]
+    pub fn holder(mut self, id: impl Into<String>) -> Self {
+        self.holder = Some(id.into());
+        self
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Why a call on the bus did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is against a rule; nothing was changed.
+    #[error("{0}")]
+    Refused(Box<Refusal>),
+    /// A folder or file of the bus failed.
+    #[error(transparent)]
+    Folder(#[from] jig_session_atomic::Error),
+    /// An entry of the bus that must be read could not be.
+    #[error("cannot read {path}: {problem}")]
+    Entry {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        problem: jig_session_atomic::EntryProblem,
+    },
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}

@@ -1,0 +1,189 @@
+//! Reading mail: taken by rename, shown, and only then gone.
+
+use jig_session_atomic::{Moved, PrivateDir};
+use jig_session_schema::bus::Message;
+
+use crate::error::{Code, Error, Refusal};
+use crate::store::{self, Bus, File, Read};
+use crate::{limits, mail_name, told};
+
+/// Mail that was taken and is not confirmed. Dropping it gives it back.
+#[must_use = "mail that is not confirmed goes back into the inbox"]
+pub struct Taken {
+    /// Oldest first.
+    pub messages: Vec<Message>,
+    /// Mail that stays in the inbox.
+    pub remaining: u64,
+    /// Files in the inbox that are no messages, or of a newer schema.
+    pub unreadable: u64,
+    held: Option<(PrivateDir, PrivateDir, String)>,
+}
+
+impl Taken {
+    /// The messages were shown: they go. What cannot be removed now comes back, and is shown once more.
+    pub fn confirm(mut self) -> Result<(), Error> {
+        let Some((inbox, folder, name)) = self.held.take() else { return Ok(()) };
+        for message in &self.messages {
+            folder.remove(format!("{}.json", message.id))?;
+        }
+        remove_folder(&inbox, &name)
+    }
+
+    fn give_back(&mut self) {
+        if let Some((inbox, folder, name)) = self.held.take() {
+            // A file that cannot be moved back now is given back by the next reader, when this process is gone.
+            let own = self.messages.iter().map(|message| format!("{}.json", message.id));
+            let _ = move_back(&inbox, &folder, own).and_then(|()| remove_folder(&inbox, &name));
+        }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// Unread mail that was looked at and stays.
+pub struct Peeked {
+    /// Oldest first.
+    pub messages: Vec<Message>,
+    /// Mail beyond the limit.
+    pub remaining: u64,
+    /// Files in the inbox that are no messages, or of a newer schema.
+    pub unreadable: u64,
+}
+
+impl Bus<'_> {
+    /// Checks a limit that was asked for.
+    pub fn check_limit(limit: Option<u64>) -> Result<usize, Error> {
+        match limit {
+            None => Ok(limits::INBOX_DEFAULT),
+            Some(limit) if (1..=limits::INBOX_MOST as u64).contains(&limit) => Ok(limit as usize),
+            Some(limit) => {
+                let message = format!("the limit is 1 to {}, not {limit}", limits::INBOX_MOST);
+                Err(Refusal::new(Code::Usage, message).into())
+            }
+        }
+    }
+
+    /// Takes the oldest messages of a session's inbox. Takes no lock: a message that two readers want goes to the one
+    /// whose rename comes first.
+    pub fn take(&self, id: &str, limit: usize) -> Result<Taken, Error> {
+        self.take_where(id, limit, |_| true)
+    }
+
+    /// Takes the oldest messages that are wanted; the others stay.
+    pub fn take_where(&self, id: &str, limit: usize, wanted: impl Fn(&Message) -> bool) -> Result<Taken, Error> {
+        let nothing = Taken { messages: Vec::new(), remaining: 0, unreadable: 0, held: None };
+        let Some(looked) = self.inbox_looked(id)? else { return Ok(nothing) };
+        self.give_back(&looked)?;
+        let names = told::mail(&looked)?;
+        if names.is_empty() {
+            return Ok(nothing);
+        }
+        let inbox = self.inbox_made(id)?;
+        let (pid, start) = self.world.this();
+        let name = mail_name::taken_folder(pid, &start);
+        let folder = inbox.sub(&name)?;
+        let mut taken = Taken { held: Some((inbox, folder, name)), ..nothing };
+        let Some((inbox, folder, _)) = &taken.held else { return Ok(taken) };
+        let wall_ms = self.world.now().wall_ms;
+        for name in &names {
+            if taken.messages.len() == limit {
+                break;
+            }
+            // Read first: what is not a message, or not wanted, is never taken.
+            let Some(file) = store::one(inbox, name, store::message, store::message_fits) else { continue };
+            match &file.read {
+                Read::Good(message) if wanted(message) => {
+                    if inbox.move_new(name, folder, name)? == Moved::Done {
+                        taken.messages.push(message.clone());
+                    }
+                }
+                Read::Good(_) => {}
+                _ => {
+                    self.quarantine_bad(inbox, &[file], wall_ms, limits::UNPARSABLE_MS)?;
+                }
+            }
+        }
+        let left = self.readable(inbox)?;
+        taken.remaining = left.0;
+        taken.unreadable = left.1;
+        if taken.messages.is_empty()
+            && let Some((inbox, _, name)) = taken.held.take()
+        {
+            remove_folder(&inbox, &name)?;
+        }
+        Ok(taken)
+    }
+
+    /// Looks at a session's mail. Nothing is moved, written or removed.
+    pub fn peek(&self, id: &str, limit: usize) -> Result<Peeked, Error> {
+        let mut peeked = Peeked { messages: Vec::new(), remaining: 0, unreadable: 0 };
+        let Some(inbox) = self.inbox_looked(id)? else { return Ok(peeked) };
+        for name in told::mail(&inbox)? {
+            match store::one(&inbox, &name, store::message, store::message_fits).map(|file| file.read) {
+                Some(Read::Good(_)) if peeked.messages.len() == limit => peeked.remaining += 1,
+                Some(Read::Good(message)) => peeked.messages.push(message),
+                Some(_) => peeked.unreadable += 1,
+                None => {}
+            }
+        }
+        Ok(peeked)
+    }
+
+    /// Readable and unreadable mail of an inbox, without what is taken.
+    fn readable(&self, inbox: &PrivateDir) -> Result<(u64, u64), Error> {
+        let mut counts = (0, 0);
+        for name in told::mail(inbox)? {
+            let file: Option<File<Message>> = store::one(inbox, &name, store::message, store::message_fits);
+            match file {
+                Some(file) if file.good().is_some() => counts.0 += 1,
+                Some(_) => counts.1 += 1,
+                None => {}
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Gives back the mail of consumers that ended between taking and showing it.
+    pub(crate) fn give_back(&self, inbox: &PrivateDir) -> Result<(), Error> {
+        let this = self.world.this();
+        for name in store::texts(inbox.list()?) {
+            let Some((pid, start)) = mail_name::consumer(&name) else { continue };
+            // A folder of this very process is another call's, unless that call has ended without giving back.
+            if (pid, start) == (this.0, this.1.as_str()) || self.world.runs(pid, start) != Some(false) {
+                continue;
+            }
+            if let Some(folder) = inbox.sub_existing(&name)? {
+                move_back(inbox, &folder, store::texts(folder.list()?))?;
+                remove_folder(inbox, &name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn move_back(inbox: &PrivateDir, folder: &PrivateDir, files: impl Iterator<Item = String>) -> Result<(), Error> {
+    for file in files {
+        // The name is the message's own: one that stands there already is the same message.
+        if folder.move_new(&file, inbox, &file)? == Moved::Exists {
+            folder.remove(&file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a consumer's folder; one that another call of this process still uses stays.
+fn remove_folder(inbox: &PrivateDir, name: &str) -> Result<(), Error> {
+    match inbox.remove_sub(name) {
+        Err(error) if is_not_empty(&error) => Ok(()),
+        other => Ok(other.map(|_| ())?),
+    }
+}
+
+pub(crate) fn is_not_empty(error: &jig_session_atomic::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::NOTEMPTY, Errno::EXIST].iter().any(|errno| error.errno() == Some(errno.raw_os_error()))
+}

@@ -1,0 +1,139 @@
+//! Members and what they hold: one look at the bus, judged.
+
+use jig_session_schema::bus::{Beat, Claim, Record};
+use jig_session_schema::bus_result::MemberState as State;
+
+use crate::clock::Moment;
+use crate::error::Error;
+use crate::store::{self, Bus, CLAIMS, File, SESSIONS};
+use crate::world::{Life, World};
+use crate::{limits, path};
+
+/// A record and what its owner counts as now.
+pub struct Member {
+    /// The record, as read.
+    pub record: Record,
+    /// The judgement.
+    pub state: State,
+    /// There is no evidence about its process.
+    pub unproven: bool,
+    /// Milliseconds since its last beat.
+    pub age_ms: u64,
+}
+
+impl Member {
+    /// Judges a record.
+    pub fn judge(record: Record, now: &Moment, world: &dyn World) -> Self {
+        let boot = record.process.as_ref().and_then(|process| process.boot_id.as_deref());
+        let beat_ms = record.beat_at.map_or(0, |at| at.epoch_ms());
+        let age_ms = now.since(beat_ms, record.beat_mono, boot);
+        let life = world.life(record.pid, record.process.as_ref());
+        let state = match life {
+            Life::Gone => State::Gone,
+            _ if age_ms > ttl_ms(&record) => State::Stale,
+            _ => State::Live,
+        };
+        Self { state, unproven: life == Life::Unknown, age_ms, record }
+    }
+
+    /// Whether its last beat is older than its TTL.
+    pub fn is_aged(&self) -> bool {
+        self.age_ms > ttl_ms(&self.record)
+    }
+}
+
+/// Milliseconds after which a member without a beat is stale.
+fn ttl_ms(record: &Record) -> u64 {
+    match record.beat {
+        Beat::Calls => limits::TTL_CALLS_MS,
+        Beat::Timer => limits::TTL_TIMER_MS,
+    }
+}
+
+/// Whether two records are one process under two names: they never stand in each other's way.
+pub fn same_process(a: &Record, b: &Record) -> bool {
+    match (&a.process, &b.process) {
+        (Some(mine), Some(theirs)) => {
+            a.pid.is_some() && a.pid == b.pid && mine.start.is_some() && mine == theirs && !mine.is_shared()
+        },
+        _ => false,
+    }
+}
+
+/// One look at the members and claims of a bus.
+pub struct Look {
+    /// When.
+    pub now: Moment,
+    /// Every member with a readable record, in the order of their names.
+    pub members: Vec<Member>,
+    /// Every readable claim, whoever holds it.
+    pub claims: Vec<Claim>,
+    /// Files that are no documents, or of a newer schema.
+    pub unreadable: usize,
+    pub(crate) sessions: Vec<File<()>>,
+    pub(crate) claim_files: Vec<File<()>>,
+}
+
+impl Look {
+    /// The member with this id.
+    pub fn member(&self, id: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.record.id == id)
+    }
+
+    /// The live member that holds a claim; `None` when the claim does not hold.
+    pub fn holder(&self, claim: &Claim) -> Option<&Member> {
+        self.member(&claim.id).filter(|member| member.state == State::Live)
+    }
+}
+
+impl Bus<'_> {
+    /// Reads the members and their claims. Takes no lock and writes nothing.
+    pub fn look(&self) -> Result<Look, Error> {
+        // Claims first: a claim that is seen was made by a record that was there before it.
+        let claims = self.looked(CLAIMS)?;
+        let folds_case = self.repo.place.folds_case;
+        let fits = |name: &str, claim: &Claim| store::claim_file(&claim.path, folds_case) == name;
+        let claims = store::scan(claims.as_ref(), store::claim, fits)?;
+        let sessions = self.looked(SESSIONS)?;
+        let records = store::scan(sessions.as_ref(), store::record, store::record_fits)?;
+        let now = self.world.now();
+        let mut look = Look {
+            now,
+            members: Vec::new(),
+            claims: Vec::new(),
+            unreadable: 0,
+            sessions: Vec::new(),
+            claim_files: Vec::new(),
+        };
+        for file in records {
+            let (file, record) = split(file);
+            look.unreadable += usize::from(record.is_none());
+            look.members.extend(record.map(|record| Member::judge(record, &look.now, self.world)));
+            look.sessions.push(file);
+        }
+        for file in claims {
+            let (file, claim) = split(file);
+            look.unreadable += usize::from(claim.is_none());
+            look.claims.extend(claim);
+            look.claim_files.push(file);
+        }
+        Ok(look)
+    }
+
+    /// Whether two stored paths collide, on a file system that may fold case.
+    pub(crate) fn overlap(&self, a: &str, b: &str) -> bool {
+        let folds = self.repo.place.folds_case;
+        crate::overlap::overlap(&path::key(a, folds), &path::key(b, folds))
+    }
+}
+
+fn split<T>(file: File<T>) -> (File<()>, Option<T>) {
+    let File { name, stamp, read } = file;
+    let (read, value) = match read {
+        store::Read::Good(value) => (store::Read::Good(()), Some(value)),
+        store::Read::Newer => (store::Read::Newer, None),
+        store::Read::Bad => (store::Read::Bad, None),
+        store::Read::Unread => (store::Read::Unread, None),
+    };
+    (File { name, stamp, read }, value)
+}

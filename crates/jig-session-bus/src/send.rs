@@ -1,0 +1,269 @@
+//! Sending: one file a recipient, on the disk before it is reported.
+
+use jig_session_atomic::{PrivateDir, Sync};
+use jig_session_schema::bus::{Message, MessageKind, Sender};
+use jig_session_schema::bus_result::MemberState as State;
+use jig_session_schema::time::Timestamp;
+
+use crate::error::{Code, Error, Refusal};
+use crate::join::Me;
+use crate::member::Member;
+use crate::store::{self, Bus, SESSIONS};
+use crate::target::{self, NoTarget};
+use crate::told;
+use crate::{limits, mail_name, text};
+
+/// Everybody: an event's target.
+pub const EVERYBODY: &str = "*";
+
+/// What is to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Outgoing<'a> {
+    /// An id, a label, a piece of an id, or `*`.
+    pub to: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// What it is.
+    pub kind: &'a str,
+    /// The repository's paths it is about, as they are stored.
+    pub paths: Vec<String>,
+    /// The id of the message this one answers.
+    pub reply_to: Option<&'a str>,
+}
+
+/// Why a recipient got nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotQueued {
+    /// The same text went to it a moment ago.
+    Duplicate,
+    /// It has too much unread mail.
+    InboxFull,
+    /// Its process ended.
+    Gone,
+    /// The system refused.
+    Error,
+}
+
+impl NotQueued {
+    /// The word in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Duplicate => "duplicate",
+            Self::InboxFull => "inbox-full",
+            Self::Gone => "gone",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One recipient and what came of it.
+#[derive(Debug)]
+pub struct Recipient {
+    /// Its record.
+    pub member: Member,
+    /// Its unread mail, this message included.
+    pub unread: u64,
+    /// Why it got nothing; `None` when the message is queued.
+    pub reason: Option<NotQueued>,
+    /// What the system said.
+    pub error: Option<Error>,
+}
+
+/// What came of sending.
+#[derive(Debug)]
+pub struct Sent {
+    /// The message's id, the same for every recipient.
+    pub id: String,
+    /// Its kind.
+    pub kind: MessageKind,
+    /// Who was meant. Empty for an event that nobody is there to hear.
+    pub recipients: Vec<Recipient>,
+}
+
+impl Bus<'_> {
+    /// Checks what can be checked before the session joins for it.
+    pub fn check_outgoing(outgoing: &Outgoing<'_>) -> Result<MessageKind, Error> {
+        let refuse = |message: String| Err(Error::from(Refusal::new(Code::Refused, message)));
+        let Some(kind) = MessageKind::parse(outgoing.kind) else {
+            let kinds: Vec<&str> = MessageKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            return refuse(format!("\"{}\" is no kind of message: it is one of {}", outgoing.kind, kinds.join(", ")));
+        };
+        if outgoing.to == EVERYBODY && kind != MessageKind::Event {
+            return refuse("only an event goes to everybody".to_owned());
+        }
+        if let Err(bad) = text::check(outgoing.text) {
+            return refuse(bad.to_string());
+        }
+        if outgoing.paths.len() > limits::MESSAGE_PATHS {
+            return refuse(format!("a message names at most {} paths", limits::MESSAGE_PATHS));
+        }
+        Ok(kind)
+    }
+
+    /// Sends a message. Takes no lock; the sender has joined.
+    pub fn send(&self, me: &Me, outgoing: &Outgoing<'_>) -> Result<Sent, Error> {
+        let kind = Self::check_outgoing(outgoing)?;
+        let now = self.world.now();
+        let sessions = self.looked(SESSIONS)?;
+        let records = store::scan(sessions.as_ref(), store::record, store::record_fits)?;
+        let members = records.into_iter().filter_map(|file| match file.read {
+            store::Read::Good(record) => Some(Member::judge(record, &now, self.world)),
+            _ => None,
+        });
+        let mut members: Vec<Member> = members.collect();
+        let sender = members.iter().find(|member| member.record.id == me.id);
+        let mut from = Sender::new();
+        from.id.clone_from(&me.id);
+        from.label = sender.map(|member| member.record.label.clone()).unwrap_or_else(|| me.id.clone());
+        from.agent.clone_from(&me.agent);
+        let broadcast = outgoing.to == EVERYBODY;
+        if broadcast {
+            members.retain(|member| member.state == State::Live && member.record.id != me.id);
+        } else {
+            let place = find(me, outgoing.to, &members)?;
+            members = vec![members.swap_remove(place)];
+        }
+        let content = format!("{}\n{}\n{}", outgoing.kind, outgoing.paths.join("\0"), outgoing.text);
+        let mut ready: Vec<(Member, Result<Ready, NotQueued>, Option<Error>)> = Vec::new();
+        for member in members {
+            let (place, error) = match self.prepare(me, &member, &content) {
+                Ok(place) => (place, None),
+                Err(error) => (Err(NotQueued::Error), Some(error)),
+            };
+            ready.push((member, place, error));
+        }
+        // One id for all, after everything that any of the recipients has seen.
+        let newest = ready.iter().filter_map(|(_, place, _)| place.as_ref().ok()?.newest).max();
+        let mut message = Message::new();
+        message.kind = kind;
+        message.from = from;
+        message.broadcast = broadcast;
+        message.text = outgoing.text.to_owned();
+        message.paths.clone_from(&outgoing.paths);
+        message.reply_to = outgoing.reply_to.map(str::to_owned);
+        message.sent_at = Some(Timestamp::from_epoch_ms(now.wall_ms));
+        message.sent_mono = Some(now.mono_ms);
+        message.boot_id.clone_from(&now.boot_id);
+        message.id = mail_name::id(mail_name::next(now.wall_ms, newest), self.world.random());
+        let mut recipients = Vec::new();
+        for (member, place, mut error) in ready {
+            message.to.clone_from(&member.record.id);
+            message.to_label.clone_from(&member.record.label);
+            let (unread, reason) = match place {
+                Ok(place) => match self.put(&place.inbox, &message) {
+                    Ok(()) => (place.unread + 1, None),
+                    Err(failed) => {
+                        error = Some(failed);
+                        (place.unread, Some(NotQueued::Error))
+                    }
+                },
+                Err(reason) => (self.unread(&member.record.id).unwrap_or(0), Some(reason)),
+            };
+            recipients.push(Recipient { member, unread, reason, error });
+        }
+        let queued = recipients.iter().filter(|recipient| recipient.reason.is_none());
+        let queued: Vec<&str> = queued.map(|recipient| recipient.member.record.id.as_str()).collect();
+        if !queued.is_empty() {
+            self.remember_sent(&me.id, &queued, &content);
+        }
+        Ok(Sent { id: message.id, kind, recipients })
+    }
+
+    /// Looks whether a recipient can take the message.
+    fn prepare(&self, me: &Me, member: &Member, content: &str) -> Result<Result<Ready, NotQueued>, Error> {
+        let id = &member.record.id;
+        if member.state == State::Gone {
+            return Ok(Err(NotQueued::Gone));
+        }
+        if self.is_duplicate(&me.id, id, content)? {
+            return Ok(Err(NotQueued::Duplicate));
+        }
+        let inbox = self.inbox_made(id)?;
+        let (newest, unread) = seen(&inbox)?;
+        if unread >= limits::UNREAD as u64 {
+            return Ok(Err(NotQueued::InboxFull));
+        }
+        Ok(Ok(Ready { inbox, newest, unread }))
+    }
+
+    /// Writes one message so that it outlives a power cut.
+    fn put(&self, inbox: &PrivateDir, message: &Message) -> Result<(), Error> {
+        let name = format!("{}.json", message.id);
+        // The name holds chance: it is free, or this very message stands there.
+        inbox.create_new_synced(name, &store::bytes(message), Sync::FileAndName)?;
+        Ok(())
+    }
+
+    /// Unread mail of one session, mail that is taken and not confirmed included.
+    pub fn unread(&self, id: &str) -> Result<u64, Error> {
+        match self.inbox_looked(id)? {
+            Some(inbox) => Ok(seen(&inbox)?.1),
+            None => Ok(0),
+        }
+    }
+}
+
+/// An inbox that can take a message.
+struct Ready {
+    inbox: PrivateDir,
+    newest: Option<u64>,
+    unread: u64,
+}
+
+/// The newest message an inbox has seen, and how many it holds.
+fn seen(inbox: &PrivateDir) -> Result<(Option<u64>, u64), Error> {
+    let mut newest = told::told_ms(inbox);
+    let mut count = 0;
+    let mut count_all = |names: &[String]| {
+        for ms in names.iter().filter_map(|name| mail_name::ms(name)) {
+            count += 1;
+            newest = newest.max(Some(ms));
+        }
+    };
+    let names: Vec<String> = store::texts(inbox.list()?).collect();
+    count_all(&names);
+    for folder in names.iter().filter(|name| mail_name::consumer(name).is_some()) {
+        if let Some(taken) = inbox.sub_existing(folder)? {
+            count_all(&store::texts(taken.list()?).collect::<Vec<_>>());
+        }
+    }
+    Ok((newest, count))
+}
+
+/// The one member that is meant, or why there is none.
+fn find(me: &Me, to: &str, members: &[Member]) -> Result<usize, Error> {
+    let sessions: Vec<(&str, &str)> =
+        members.iter().map(|member| (member.record.id.as_str(), member.record.label.as_str())).collect();
+    // A label that a dead session left behind must not make a living one's ambiguous.
+    let standing: Vec<usize> = (0..members.len()).filter(|i| members[*i].state != State::Gone).collect();
+    let alive: Vec<(&str, &str)> = standing.iter().map(|i| sessions[*i]).collect();
+    let found = match target::resolve(to, &alive) {
+        Ok(i) => Ok(standing[i]),
+        Err(NoTarget::Unknown) => target::resolve(to, &sessions),
+        Err(NoTarget::Ambiguous(places)) => {
+            Err(NoTarget::Ambiguous(places.into_iter().map(|i| standing[i]).collect()))
+        }
+    };
+    let refusal = match found {
+        Ok(i) if members[i].record.id == me.id => {
+            Refusal::new(Code::Refused, format!("\"{to}\" is this session itself"))
+        }
+        Ok(i) if members[i].state == State::Gone => {
+            let record = &members[i].record;
+            Refusal::new(Code::Refused, format!("\"{}\" (session {}) is gone", record.label, record.id))
+                .hint("its process ended; mail waits for sessions that are live or stale")
+        }
+        Ok(i) => return Ok(i),
+        Err(NoTarget::Unknown) => Refusal::new(Code::NotFound, format!("nobody on this bus is called \"{to}\""))
+            .hint("see who is there with: jig-session bus status"),
+        Err(NoTarget::Ambiguous(places)) => {
+            let candidates: Vec<String> =
+                places.iter().map(|i| format!("{} ({})", members[*i].record.id, members[*i].record.label)).collect();
+            let message = format!("\"{to}\" names {} sessions: {}", places.len(), candidates.join(", "));
+            let mut refusal = Refusal::new(Code::Ambiguous, message).hint("use more of the id");
+            refusal.candidates = places.iter().map(|i| members[*i].record.id.clone()).collect();
+            refusal
+        }
+    };
+    Err(refusal.into())
+}

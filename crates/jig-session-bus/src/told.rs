@@ -1,0 +1,122 @@
+//! Marks that a member keeps in its own inbox: what it was told, and what it has just sent.
+
+use jig_session_atomic::PrivateDir;
+use jig_session_schema::bus::{Told, WakeMark};
+use jig_session_schema::names;
+use jig_session_schema::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::limits;
+use crate::mail_name;
+use crate::store::{self, Bus};
+use crate::wake::{self, Wake};
+
+const TOLD: &str = ".told";
+const SENT: &str = ".sent";
+
+/// Whether a file of an inbox is a mark of its owner and no mail.
+pub(crate) fn is_mark(file: &str) -> bool {
+    file == TOLD || file == SENT || (file.starts_with('.') && file.contains(".tmp-"))
+}
+
+/// What a member was told already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// The name of the newest message that was told, without `.json`.
+    pub last: Option<String>,
+    /// The turns that mail has raised.
+    pub wakes: Vec<Wake>,
+}
+
+impl Mark {
+    /// Whether a message has not been told.
+    pub fn is_new(&self, id: &str) -> bool {
+        self.last.as_deref().is_none_or(|last| id > last)
+    }
+}
+
+/// Milliseconds of the newest message an inbox's owner was told of: a later one must sort after it.
+pub(crate) fn told_ms(inbox: &PrivateDir) -> Option<u64> {
+    read(inbox).last.and_then(|last| mail_name::ms(&format!("{last}.json")))
+}
+
+fn read(inbox: &PrivateDir) -> Mark {
+    let Some(told) = inbox.read(TOLD, 65_536).ok().and_then(|read| Told::read(&read.bytes).ok()) else {
+        return Mark::default();
+    };
+    let wakes = told.value.wakes.into_iter();
+    Mark {
+        last: told.value.last,
+        wakes: wakes.map(|wake| Wake { from: wake.from, at_ms: wake.at.epoch_ms() }).collect(),
+    }
+}
+
+impl Bus<'_> {
+    /// What a member was told; nothing when it was never told anything.
+    pub fn told(&self, id: &str) -> Result<Mark, Error> {
+        Ok(self.inbox_looked(id)?.map(|inbox| read(&inbox)).unwrap_or_default())
+    }
+
+    /// Moves the mark, after the notice has left: `last` is the newest message told, `woke` the senders whose mail
+    /// raised a turn.
+    pub fn set_told(&self, id: &str, last: &str, woke: &[&str]) -> Result<(), Error> {
+        let inbox = self.inbox_made(id)?;
+        let mark = read(&inbox);
+        let now = self.world.now().wall_ms;
+        let mut told = Told::new();
+        let newest = mark.last.filter(|known| known.as_str() > last);
+        told.last = Some(newest.unwrap_or_else(|| last.to_owned()));
+        let wakes = wake::with_wake(&mark.wakes, woke, now);
+        told.wakes = wakes
+            .into_iter()
+            .map(|wake| WakeMark::new().from(wake.from).at(Timestamp::from_epoch_ms(wake.at_ms)))
+            .collect();
+        inbox.write(TOLD, &store::bytes(&told))?;
+        Ok(())
+    }
+
+    /// Whether the same text went to the same peer within ten seconds.
+    pub(crate) fn is_duplicate(&self, from: &str, to: &str, content: &str) -> Result<bool, Error> {
+        let Some(inbox) = self.inbox_looked(from)? else { return Ok(false) };
+        let key = sent_key(to, content);
+        Ok(self.recently_sent(&inbox).iter().any(|(sent, _)| *sent == key))
+    }
+
+    /// Remembers what was sent. A mark that cannot be written costs a duplicate, not a message.
+    pub(crate) fn remember_sent(&self, from: &str, to: &[&str], content: &str) {
+        let Ok(inbox) = self.inbox_made(from) else { return };
+        let mut sent = self.recently_sent(&inbox);
+        let now = self.world.now();
+        sent.extend(to.iter().map(|to| (sent_key(to, content), json!([now.wall_ms, now.mono_ms, now.boot_id]))));
+        let rows: Vec<Value> = sent.into_iter().map(|(key, stamp)| json!([key, stamp])).collect();
+        let _ = inbox.write(SENT, json!({ "schema": 1, "sent": rows }).to_string().as_bytes());
+    }
+
+    /// Keys and stamps of what was sent within ten seconds.
+    fn recently_sent(&self, inbox: &PrivateDir) -> Vec<(String, Value)> {
+        let Ok(read) = inbox.read(SENT, 65_536) else { return Vec::new() };
+        let Ok(document) = serde_json::from_slice::<Value>(&read.bytes) else { return Vec::new() };
+        let now = self.world.now();
+        let rows = document.get("sent").and_then(Value::as_array).cloned().unwrap_or_default();
+        rows.into_iter()
+            .filter_map(|row| {
+                let key = row.get(0)?.as_str()?.to_owned();
+                let stamp = row.get(1)?.clone();
+                let age = now.since(stamp.get(0)?.as_i64()?, stamp.get(1)?.as_u64(), stamp.get(2)?.as_str());
+                (age < limits::DUPLICATE_MS).then_some((key, stamp))
+            })
+            .collect()
+    }
+}
+
+fn sent_key(to: &str, content: &str) -> String {
+    names::hash16(&format!("{to}\n{content}"))
+}
+
+/// Names of the mail in an inbox, oldest first, without what is taken.
+pub(crate) fn mail(inbox: &PrivateDir) -> Result<Vec<String>, Error> {
+    let mut names: Vec<String> = store::texts(inbox.list()?).filter(|name| mail_name::ms(name).is_some()).collect();
+    names.sort();
+    Ok(names)
+}
