@@ -23,11 +23,17 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A held lock; dropping it gives it back, and so does the end of the process, however it ends.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
     name: OsString,
 }
 
 impl Lock {
+    /// Writes into the lock's file who holds it, so that who waits in vain can be told.
+    pub fn sign(&self, text: &str) -> std::io::Result<()> {
+        rustix::io::pwrite(&self.file, text.as_bytes(), 0)?;
+        Ok(rustix::fs::ftruncate(&self.file, text.len() as u64)?)
+    }
+
     /// Deletes the lock's file while it is held. Who waits for it sees that, and makes a new one.
     pub fn remove(self, dir: &PrivateDir) -> Result<(), Error> {
         dir.remove(&self.name).map(|_| ())
@@ -45,7 +51,7 @@ impl PrivateDir {
             match file.try_lock() {
                 // The former holder may have deleted the file between our open and our lock.
                 Ok(()) if fstat(&file).is_ok_and(|found| found.st_nlink > 0) => {
-                    return Ok(Some(Lock { _file: file, name: name.to_owned() }));
+                    return Ok(Some(Lock { file, name: name.to_owned() }));
                 }
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}

@@ -19,6 +19,8 @@ pub struct Conflict {
     pub asked: String,
     /// The claim that stands in its way.
     pub claim: Claim,
+    /// Its holder's label.
+    pub label: String,
     /// Its holder's agent.
     pub agent: AgentName,
     /// What its holder counts as.
@@ -180,6 +182,7 @@ impl Bus<'_> {
                     conflicts.push(Conflict {
                         asked: path.path.clone(),
                         claim: claim.clone(),
+                        label: holder.record.label.clone(),
                         agent: holder.record.agent.clone(),
                         state: holder.state,
                     });

@@ -86,8 +86,8 @@ impl Bus<'_> {
         let (pid, start) = self.world.this();
         let name = mail_name::taken_folder(pid, &start);
         let folder = inbox.sub(&name)?;
-        let mut taken = Taken { held: Some((inbox, folder, name)), ..nothing };
-        let Some((inbox, folder, _)) = &taken.held else { return Ok(taken) };
+        let mut taken = nothing;
+        let (inbox, folder, _) = &*taken.held.insert((inbox, folder, name));
         let wall_ms = self.world.now().wall_ms;
         for name in &names {
             if taken.messages.len() == limit {

@@ -172,7 +172,8 @@ impl Bus<'_> {
         }
         let named = me.name.as_deref().and_then(label::derived).map(|label| (label, LabelFrom::SESSION_NAME));
         let folder = self.repo.place.cwd.file_name().and_then(|name| label::derived(&name.to_string_lossy()));
-        let (base, from) = named.or(folder.map(|label| (label, LabelFrom::CWD))).unwrap_or(("session".to_owned(), LabelFrom::CWD));
+        let (base, from) =
+            named.or(folder.map(|label| (label, LabelFrom::CWD))).unwrap_or(("session".to_owned(), LabelFrom::CWD));
         let free = label::with_suffixes(&base, &me.id).find(|label| holder(label).is_none());
         Ok((free.unwrap_or_else(|| me.id.clone()), from))
     }

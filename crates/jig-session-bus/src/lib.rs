@@ -7,6 +7,7 @@
 //! The clock, the processes and chance come from a [`World`]; the file system is real. The crate knows no agent's
 //! protocol beyond the few fields of a hook's payload, prints nothing, and starts no process.
 
+mod action;
 mod claims;
 mod clock;
 mod error;
@@ -25,13 +26,16 @@ mod prune;
 mod repo;
 mod send;
 mod store;
+mod system;
 mod target;
 pub mod text;
 mod told;
+pub mod view;
 pub mod wake;
 pub mod who;
 mod world;
 
+pub use action::{Call, Context, Done, perform, perform_within, previews};
 pub use claims::{Claimed, Conflict, Release, Released};
 pub use clock::Moment;
 pub use error::{Code, Error, Refusal};
@@ -42,6 +46,7 @@ pub use overlap::{is_resource, overlap};
 pub use repo::find as find_repo;
 pub use send::{EVERYBODY, NotQueued, Outgoing, Recipient, Sent};
 pub use store::{Bus, Repo};
+pub use system::System;
 pub use target::{NoTarget, resolve as resolve_target};
 pub use told::Mark;
 pub use world::{Life, World, digits};

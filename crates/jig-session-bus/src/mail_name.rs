@@ -1,12 +1,12 @@
 //! Names of messages: the order of an inbox is the order of its names.
 
 /// The name of a message without `.json`: 13 digits of milliseconds, then chance.
-pub fn id(ms: u64, random: u32) -> String {
+pub(crate) fn id(ms: u64, random: u32) -> String {
     format!("{ms:013}-{random:08x}")
 }
 
 /// The milliseconds in the name of a message's file; `None` for every other name.
-pub fn ms(file: &str) -> Option<u64> {
+pub(crate) fn ms(file: &str) -> Option<u64> {
     let (ms, random) = file.strip_suffix(".json")?.split_once('-')?;
     let digits = ms.len() == 13 && ms.bytes().all(|b| b.is_ascii_digit());
     let hex = random.len() == 8 && random.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -14,18 +14,18 @@ pub fn ms(file: &str) -> Option<u64> {
 }
 
 /// The milliseconds of the next message: never before what the inbox has seen, whatever the clock says.
-pub fn next(now_ms: i64, newest: Option<u64>) -> u64 {
+pub(crate) fn next(now_ms: i64, newest: Option<u64>) -> u64 {
     let now = u64::try_from(now_ms).unwrap_or(0);
     newest.map_or(now, |newest| now.max(newest + 1)).min(9_999_999_999_999)
 }
 
 /// The folder in which a consumer keeps the mail it has taken and not confirmed yet.
-pub fn taken_folder(pid: u32, start: &str) -> String {
+pub(crate) fn taken_folder(pid: u32, start: &str) -> String {
     format!(".taken-{pid}-{start}")
 }
 
 /// The consumer in the name of such a folder.
-pub fn consumer(folder: &str) -> Option<(u32, &str)> {
+pub(crate) fn consumer(folder: &str) -> Option<(u32, &str)> {
     let (pid, start) = folder.strip_prefix(".taken-")?.split_once('-')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if digits(pid) && digits(start) { Some((pid.parse().ok()?, start)) } else { None }

@@ -10,6 +10,7 @@ use crate::world::{Life, World};
 use crate::{limits, path};
 
 /// A record and what its owner counts as now.
+#[derive(Debug)]
 pub struct Member {
     /// The record, as read.
     pub record: Record,
@@ -55,7 +56,7 @@ pub fn same_process(a: &Record, b: &Record) -> bool {
     match (&a.process, &b.process) {
         (Some(mine), Some(theirs)) => {
             a.pid.is_some() && a.pid == b.pid && mine.start.is_some() && mine == theirs && !mine.is_shared()
-        },
+        }
         _ => false,
     }
 }

@@ -1,10 +1,11 @@
 //! The notice a model reads when mail has come: a pointer and a preview, never the mail itself.
 
-use jig_session_schema::bus::Preview;
+use jig_session_schema::bus::MessageKind;
+use jig_session_schema::bus_result::MessageView;
 
 /// The headline, one line a message, and what to do.
-pub fn text(messages: &[Preview]) -> String {
-    let handoffs = messages.iter().filter(|message| message.kind == "handoff").count();
+pub fn text(messages: &[MessageView]) -> String {
+    let handoffs = messages.iter().filter(|message| message.kind == MessageKind::Handoff).count();
     let others = messages.len() - handoffs;
     let mut head = Vec::new();
     if handoffs > 0 {
@@ -15,7 +16,8 @@ pub fn text(messages: &[Preview]) -> String {
     }
     let mut text = head.join(", ");
     for message in messages {
-        text.push_str(&format!("\n{}: {}", message.from.label, message.preview));
+        let preview = message.preview.as_deref().or(message.text.as_deref()).unwrap_or_default();
+        text.push_str(&format!("\n{}: {preview}", message.from.label));
     }
     text.push_str(if handoffs > 0 {
         "\nThe work is yours: read it with session inbox, record the plan, and start."

@@ -6,7 +6,7 @@ use jig_session_schema::names;
 ///
 /// One agent's command line, server and hooks share id and process, so they are one owner; the same session in a second
 /// pane is another. Without a process there is nothing to share, and chance tells incarnations apart.
-pub fn of(id: &str, pid: Option<u32>, start: Option<&str>, random: u32) -> String {
+pub(crate) fn of(id: &str, pid: Option<u32>, start: Option<&str>, random: u32) -> String {
     match (pid, start) {
         (Some(pid), Some(start)) => names::hash16(&format!("{id}\n{pid}\n{start}\n")),
         _ => names::hash16(&format!("{id}\n{random}\n")),

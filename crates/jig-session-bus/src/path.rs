@@ -279,17 +279,17 @@ mod tests {
         let root = tree.place.root.display().to_string();
         let table = [
             ("src/api", "src/api"),
-            ("./src//api/", "src/api"),             // 98
-            ("src/../src/api", "src/api"),          //
+            ("./src//api/", "src/api"),              // 98
+            ("src/../src/api", "src/api"),           //
             (&format!("{root}/src/api"), "src/api"), // 99
             (&format!("{root}/../link/src"), "src"), // the root as the user spells it
-            ("r.ts", "src/api/routes.ts"),          // 102
-            ("src/alias", "src/api"),               // 103
+            ("r.ts", "src/api/routes.ts"),           // 102
+            ("src/alias", "src/api"),                // 103
             ("src/alias/routes.ts", "src/api/routes.ts"),
-            ("src/alias/../docs", "src/docs"), // `..` after the link was followed
-            ("dangling", "src/new.ts"),        // 104
+            ("src/alias/../docs", "src/docs"),      // `..` after the link was followed
+            ("dangling", "src/new.ts"),             // 104
             ("src/none/yet.ts", "src/none/yet.ts"), // 106
-            ("src/**", "src"),                 // 109
+            ("src/**", "src"),                      // 109
             ("src/*", "src"),
             (".", "."),
             ("*", "."),
@@ -344,7 +344,8 @@ mod tests {
 
     #[test]
     fn cleaning_is_lexical() {
-        for (typed, clean) in [("src//api/", "src/api"), ("./a/../b", "b"), ("../x", "../x"), ("", "."), ("a/..", ".")] {
+        for (typed, clean) in [("src//api/", "src/api"), ("./a/../b", "b"), ("../x", "../x"), ("", "."), ("a/..", ".")]
+        {
             assert_eq!(cleaned(typed), clean);
         }
     }

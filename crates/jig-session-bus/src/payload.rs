@@ -111,7 +111,10 @@ mod tests {
         let table = [
             (json!({"tool_name": "Edit", "tool_input": {"file_path": "/r/src/a.rs"}}), vec!["/r/src/a.rs"]),
             (json!({"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/r/n.ipynb"}}), vec!["/r/n.ipynb"]),
-            (json!({"tool_name": "apply_patch", "tool_input": {"command": ["apply_patch", patch]}}), vec!["src/a.rs", "b.rs"]),
+            (
+                json!({"tool_name": "apply_patch", "tool_input": {"command": ["apply_patch", patch]}}),
+                vec!["src/a.rs", "b.rs"],
+            ),
             (json!({"tool_name": "apply_patch", "tool_input": {"command": patch}}), vec!["src/a.rs", "b.rs"]),
             (json!({"tool_name": "write_file", "tool_input": {"file_path": "x"}}), vec!["x"]),
             (json!({"toolName": "edit", "toolArgs": {"path": "/r/x"}}), vec!["/r/x"]),
@@ -130,7 +133,10 @@ mod tests {
     #[test]
     fn the_session_and_its_folder_are_found_in_both_spellings() {
         let snake = Payload::read(&json!({"session_id": "s", "cwd": "/r", "stop_hook_active": true}));
-        assert_eq!((snake.session.as_deref(), snake.cwd.as_deref(), snake.stop_hook_active), (Some("s"), Some("/r"), true));
+        assert_eq!(
+            (snake.session.as_deref(), snake.cwd.as_deref(), snake.stop_hook_active),
+            (Some("s"), Some("/r"), true)
+        );
         let camel = Payload::read(&json!({"sessionId": "s"}));
         assert_eq!((camel.session.as_deref(), camel.cwd, camel.stop_hook_active), (Some("s"), None, false));
     }

@@ -240,9 +240,7 @@ fn find(me: &Me, to: &str, members: &[Member]) -> Result<usize, Error> {
     let found = match target::resolve(to, &alive) {
         Ok(i) => Ok(standing[i]),
         Err(NoTarget::Unknown) => target::resolve(to, &sessions),
-        Err(NoTarget::Ambiguous(places)) => {
-            Err(NoTarget::Ambiguous(places.into_iter().map(|i| standing[i]).collect()))
-        }
+        Err(NoTarget::Ambiguous(places)) => Err(NoTarget::Ambiguous(places.into_iter().map(|i| standing[i]).collect())),
     };
     let refusal = match found {
         Ok(i) if members[i].record.id == me.id => {

@@ -21,9 +21,8 @@ pub fn resolve(word: &str, sessions: &[(&str, &str)]) -> Result<usize, NoTarget>
     let word = word.trim();
     let by_id = |(id, _): &(&str, &str)| *id == word;
     let by_label = |(_, name): &(&str, &str)| label::same(name, word);
-    let by_piece = |(id, _): &(&str, &str)| {
-        word.chars().count() >= SHORTEST && (id.starts_with(word) || id.ends_with(word))
-    };
+    let by_piece =
+        |(id, _): &(&str, &str)| word.chars().count() >= SHORTEST && (id.starts_with(word) || id.ends_with(word));
     let rules: [&dyn Fn(&(&str, &str)) -> bool; 3] = [&by_id, &by_label, &by_piece];
     for rule in rules {
         let found: Vec<usize> = (0..sessions.len()).filter(|i| rule(&sessions[*i])).collect();

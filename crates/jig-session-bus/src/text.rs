@@ -11,8 +11,11 @@ pub enum BadText {
     #[error("the text is empty")]
     Blank,
     /// It is longer than a message may be; it is never cut.
-    #[error("the text has {0} characters, a message at most {}", limits::TEXT)]
-    TooLong(usize),
+    #[error("the text has {count} characters, a message at most {most}", most = limits::TEXT)]
+    TooLong {
+        /// How many it has.
+        count: usize,
+    },
     /// It holds characters a terminal would obey.
     #[error("the text holds the control character U+{0:04X}")]
     Control(u32),
@@ -22,7 +25,7 @@ pub enum BadText {
 pub fn check(text: &str) -> Result<(), BadText> {
     let count = text.chars().count();
     if count > limits::TEXT {
-        return Err(BadText::TooLong(count));
+        return Err(BadText::TooLong { count });
     }
     if text.chars().all(char::is_whitespace) {
         return Err(BadText::Blank);
@@ -71,7 +74,7 @@ mod tests {
     fn texts_are_whole_or_refused() {
         // Behaviours 60 to 62.
         assert_eq!(check(&"x".repeat(4000)), Ok(()));
-        assert_eq!(check(&"x".repeat(4001)), Err(BadText::TooLong(4001)));
+        assert_eq!(check(&"x".repeat(4001)), Err(BadText::TooLong { count: 4001 }));
         assert_eq!(check(&"\u{1f600}".repeat(4000)), Ok(()));
         assert_eq!(check(""), Err(BadText::Blank));
         assert_eq!(check(" \n\t "), Err(BadText::Blank));

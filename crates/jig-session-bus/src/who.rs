@@ -25,12 +25,7 @@ struct Program {
 
 const PROGRAMS: &[Program] = &[
     Program { agent: "pi", names: &["pi"], package: "pi-coding-agent", variable: Some("PI_SESSION_ID") },
-    Program {
-        agent: "claude",
-        names: &["claude"],
-        package: "claude-code",
-        variable: Some("CLAUDE_CODE_SESSION_ID"),
-    },
+    Program { agent: "claude", names: &["claude"], package: "claude-code", variable: Some("CLAUDE_CODE_SESSION_ID") },
     Program { agent: "codex", names: &["codex"], package: "codex", variable: Some("CODEX_THREAD_ID") },
     Program { agent: "kimi", names: &["kimi", "kimi-cli"], package: "kimi-cli", variable: Some("KIMI_SESSION_ID") },
     Program { agent: "gemini", names: &["gemini"], package: "gemini-cli", variable: None },
@@ -132,9 +127,10 @@ fn program_of(ancestor: &Ancestor) -> Option<&'static Program> {
     if let Some(program) = named(&ancestor.name).or_else(|| named(started?)) {
         return Some(program);
     }
-    let interpreted = [Some(ancestor.name.as_str()), started].into_iter().flatten().any(|name| {
-        INTERPRETERS.contains(&name) || name.strip_prefix("python3.").is_some()
-    });
+    let interpreted = [Some(ancestor.name.as_str()), started]
+        .into_iter()
+        .flatten()
+        .any(|name| INTERPRETERS.contains(&name) || name.strip_prefix("python3.").is_some());
     if !interpreted {
         return None;
     }
