@@ -3,4 +3,9 @@
 //! Knows tmux and the screens of agents; knows nothing of status files, stores or commands: the binary
 //! joins those.
 
+pub mod bulk;
 pub mod classify;
+pub mod observe;
+pub mod project;
+pub mod text;
+pub mod tmux;

@@ -1,7 +1,8 @@
 //! The classifier over every screen that was captured or reported: at least 95 % right in each corpus, and
 //! never idle where an agent works or waits.
 
-use jig_session_panes::classify::{PaneObservation, Status, classify};
+use jig_session_panes::classify::{PaneObservation, classify};
+use jig_session_schema::live::PaneStatus;
 use serde_json::Value;
 
 struct Score {
@@ -29,19 +30,19 @@ fn run(corpus: &str) -> Score {
         let found = classify(&pane);
         let expected = text(&case, "expected");
         let tolerated =
-            case["alsoOk"].as_array().is_some_and(|words| words.iter().any(|word| word == found.status.word()));
+            case["alsoOk"].as_array().is_some_and(|words| words.iter().any(|word| word == found.status.as_str()));
         score.cases += 1;
-        if found.status.word() == expected || tolerated {
+        if found.status.as_str() == expected || tolerated {
             score.right += 1;
         } else {
             let line = format!(
                 "{}: {} instead of {expected} by {:?} of {:?}",
                 text(&case, "id"),
-                found.status.word(),
+                found.status.as_str(),
                 found.rule,
                 found.agent
             );
-            if found.status == Status::Idle {
+            if found.status == PaneStatus::Idle {
                 score.unsafe_idle.push(line.clone());
             }
             score.lines.push(line);

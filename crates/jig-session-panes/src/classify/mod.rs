@@ -11,6 +11,7 @@ mod screen;
 mod shell;
 mod test;
 
+use jig_session_schema::live::{PaneStatus, StatusSource};
 use rule::{Agent, Rule, Says, View};
 use screen::Screen;
 use shell::Kind;
@@ -33,75 +34,19 @@ pub struct PaneObservation<'a> {
     pub text: &'a str,
 }
 
-/// The contract's four words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
-    /// Works, or is a program that is no shell.
-    Active,
-    /// Waits for a person.
-    NeedsAttention,
-    /// A prompt can be typed.
-    Idle,
-    /// The pane's process has ended.
-    Dead,
-}
-
-impl Status {
-    /// All words, in the order rows are sorted by.
-    pub const ALL: [Self; 4] = [Self::Active, Self::NeedsAttention, Self::Idle, Self::Dead];
-
-    /// The word in the contract.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::NeedsAttention => "needs_attention",
-            Self::Idle => "idle",
-            Self::Dead => "dead",
-        }
-    }
-
-    /// The status a word names.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.word() == word)
-    }
-}
-
-/// Which evidence a status rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// tmux itself: the pane is dead.
-    Tmux,
-    /// The status file of a live session in the pane.
-    StatusFile,
-    /// What the screen shows.
-    Screen,
-    /// Only the foreground command.
-    Command,
-}
-
-impl Source {
-    /// The word in the contract.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Tmux => "tmux",
-            Self::StatusFile => "status-file",
-            Self::Screen => "screen",
-            Self::Command => "command",
-        }
-    }
-}
-
 /// A pane's status and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classification {
     /// The status.
-    pub status: Status,
+    pub status: PaneStatus,
     /// The contract's text for it.
     pub reason: &'static str,
     /// The evidence.
-    pub source: Source,
+    pub source: StatusSource,
     /// The agent, when one was recognised.
     pub agent: Option<&'static str>,
+    /// Whether the agent's composer is drawn and can be typed into.
+    pub composer: bool,
     /// The rule that decided, for bug reports.
     pub rule: &'static str,
 }
@@ -123,10 +68,11 @@ const CURSORS: &[char] = &['❯', '›', '>', '→', '●', '▸', '▶', '»'];
 pub fn classify(pane: &PaneObservation<'_>) -> Classification {
     if pane.dead {
         return Classification {
-            status: Status::Dead,
+            status: PaneStatus::Dead,
             reason: reasons::DEAD,
-            source: Source::Tmux,
+            source: StatusSource::Tmux,
             agent: None,
+            composer: false,
             rule: "pane_dead",
         };
     }
@@ -177,52 +123,54 @@ fn through(view: View<'_>, agent: &'static Agent) -> Classification {
         Some(_) => (Says::Idle, "composer"),
         None => (Says::Working, "no composer"),
     });
-    let found = if rule == "no composer" { (Status::Active, reasons::PROGRAM, Source::Command) } else { said(says) };
-    Classification { status: found.0, reason: found.1, source: found.2, agent: Some(agent.name), rule }
+    let composer = view.composer.is_some() && says != Says::Attention;
+    let found =
+        if rule == "no composer" { (PaneStatus::Active, reasons::PROGRAM, StatusSource::Command) } else { said(says) };
+    Classification { status: found.0, reason: found.1, source: found.2, agent: Some(agent.name), composer, rule }
 }
 
-fn said(says: Says) -> (Status, &'static str, Source) {
+fn said(says: Says) -> (PaneStatus, &'static str, StatusSource) {
     match says {
-        Says::Attention => (Status::NeedsAttention, reasons::ATTENTION, Source::Screen),
-        Says::Working => (Status::Active, reasons::WORKING, Source::Screen),
-        Says::Idle => (Status::Idle, reasons::IDLE, Source::Screen),
+        Says::Attention => (PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen),
+        Says::Working => (PaneStatus::Active, reasons::WORKING, StatusSource::Screen),
+        Says::Idle => (PaneStatus::Idle, reasons::IDLE, StatusSource::Screen),
     }
 }
 
 /// A classification of a program that is no agent.
-fn other(status: Status, reason: &'static str, source: Source, rule: &'static str) -> Classification {
-    Classification { status, reason, source, agent: None, rule }
+fn other(status: PaneStatus, reason: &'static str, source: StatusSource, rule: &'static str) -> Classification {
+    Classification { status, reason, source, agent: None, composer: false, rule }
 }
 
 /// A shell in the foreground: its prompt ends the screen, or a program that it carries shows through.
 fn in_shell(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
     let last = screen.last().unwrap_or_default();
     if !pane.alternate && shell::prompt(last) {
-        return other(Status::Idle, reasons::SHELL, Source::Command, "shell prompt");
+        return other(PaneStatus::Idle, reasons::SHELL, StatusSource::Command, "shell prompt");
     }
     // A script that wraps an agent keeps the shell's name in the foreground.
     if let Some(found) = by_drawing("", screen) {
         return found;
     }
     if shell::question(last) || dialog(screen) {
-        return other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "question");
+        return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "question");
     }
     if pane.alternate {
         // A pipeline whose first program has ended, a chooser among them.
         let waits = shell::prompt(last);
         return match waits {
-            true => other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "full-screen prompt"),
-            false => other(Status::Active, reasons::PROGRAM, Source::Screen, "full-screen program"),
+            true => other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "full-screen prompt"),
+            false => other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Screen, "full-screen program"),
         };
     }
-    other(Status::Idle, reasons::SHELL, Source::Command, "shell")
+    other(PaneStatus::Idle, reasons::SHELL, StatusSource::Command, "shell")
 }
 
 /// Another machine's or user's terminal.
 fn in_carrier(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
     let last = screen.last().unwrap_or_default();
     if !pane.alternate && shell::prompt(last) {
-        return other(Status::Idle, reasons::SHELL, Source::Screen, "carried shell prompt");
+        return other(PaneStatus::Idle, reasons::SHELL, StatusSource::Screen, "carried shell prompt");
     }
     by_title(pane.title, screen).or_else(|| by_drawing(pane.title, screen)).unwrap_or_else(|| in_program(screen, true))
 }
@@ -232,7 +180,7 @@ fn in_multiplexer(screen: &Screen<'_>) -> Classification {
     let inner = screen.without_last();
     let inner = by_drawing("", &inner).unwrap_or_else(|| in_program(&inner, true));
     match inner.status {
-        Status::Idle => other(Status::Active, reasons::PROGRAM, Source::Command, "multiplexer"),
+        PaneStatus::Idle => other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "multiplexer"),
         _ => inner,
     }
 }
@@ -241,12 +189,12 @@ fn in_multiplexer(screen: &Screen<'_>) -> Classification {
 fn in_program(screen: &Screen<'_>, dialogs: bool) -> Classification {
     let last = screen.last().unwrap_or_default();
     if shell::question(last) {
-        return other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "question");
+        return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "question");
     }
     if dialogs && dialog(screen) {
-        return other(Status::NeedsAttention, reasons::ATTENTION, Source::Screen, "dialog");
+        return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "dialog");
     }
-    other(Status::Active, reasons::PROGRAM, Source::Command, "program")
+    other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "program")
 }
 
 /// Keys that answer a dialog at the bottom, or a choice with a cursor.

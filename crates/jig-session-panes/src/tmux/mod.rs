@@ -1,0 +1,72 @@
+//! tmux: one list call and one batch, whatever the number of panes.
+
+mod capture;
+mod list;
+mod run;
+
+use std::ffi::OsString;
+
+pub use capture::{Capture, captures};
+pub use list::{PaneFacts, list};
+pub use run::{Answer, DEFAULT_LIMIT, TmuxError};
+
+use std::time::Duration;
+
+/// Which tmux server is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Socket {
+    /// The one `$TMUX` names, else the default one.
+    #[default]
+    Default,
+    /// `-L`: a name in the socket folder.
+    Name(String),
+    /// `-S`: a path.
+    Path(String),
+}
+
+/// A tmux server and how long it may stay silent.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Which server.
+    pub socket: Socket,
+    /// How long a call may go without an answer.
+    pub limit: Duration,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { socket: Socket::Default, limit: DEFAULT_LIMIT }
+    }
+}
+
+impl Server {
+    /// The command line of one tmux command on this server, as it is run and shown.
+    pub fn argv(&self, command: &[&str]) -> Vec<String> {
+        let mut argv = vec!["tmux".to_owned()];
+        match &self.socket {
+            Socket::Default => {}
+            Socket::Name(name) => argv.extend(["-L".to_owned(), name.clone()]),
+            Socket::Path(path) => argv.extend(["-S".to_owned(), path.clone()]),
+        }
+        argv.extend(command.iter().map(|&word| word.to_owned()));
+        argv
+    }
+
+    /// Runs one command with UTF-8 kept as it is, whatever the locale.
+    pub(crate) fn ask(&self, command: &[&str], input: &[u8]) -> Result<Answer, TmuxError> {
+        let mut argv: Vec<OsString> = vec!["-u".into()];
+        match &self.socket {
+            Socket::Default => {}
+            Socket::Name(name) => argv.extend(["-L".into(), name.into()]),
+            Socket::Path(path) => argv.extend(["-S".into(), path.into()]),
+        }
+        argv.extend(command.iter().map(OsString::from));
+        run::run(&argv, input, self.limit)
+    }
+
+    /// Runs a planned command line (see [`argv`](Self::argv)) and says how it ended.
+    pub fn act(&self, argv: &[String]) -> Result<Answer, TmuxError> {
+        let words: Vec<OsString> = argv.iter().skip(1).map(OsString::from).collect();
+        run::run(&words, &[], self.limit)
+    }
+}
