@@ -9,7 +9,7 @@ use crate::entry::{Session, problem};
 
 /// Reads a status file, or says why it is none.
 pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, local: bool) -> Result<Session, Problem> {
-    let read = match Summary::read(bytes) {
+    let read = match Summary::scan(bytes) {
         Ok(read) => read,
         Err(error) => return Err(unread(path, &error)),
     };

@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
+use jig_session_schema::places::{Environment, Places};
+use jig_session_schema::time::Timestamp;
 use serde::Serialize;
 
 use crate::failure::{Code, Failure};
+use crate::sanitise;
 
 /// One run of the program.
 pub(crate) struct App {
@@ -30,6 +33,33 @@ impl App {
         self.env.iter().find(|(n, _)| n == name).and_then(|(_, value)| value.to_str()).filter(|value| !value.is_empty())
     }
 
+    /// The environment for what works on it without the rest of the program.
+    pub(crate) fn environment(&self) -> Environment {
+        Environment::new(self.env.iter().cloned())
+    }
+
+    /// Every folder and file of this run.
+    pub(crate) fn places(&self) -> Places {
+        Places::of(&self.environment())
+    }
+
+    /// The time, from the program's one clock.
+    #[expect(clippy::disallowed_methods, reason = "the program's one clock")]
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_system(std::time::SystemTime::now())
+    }
+
+    /// How wide the terminal on stdout is; `None` when stdout is none.
+    pub(crate) fn width(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        if !stdout.is_terminal() {
+            return None;
+        }
+        let size = rustix::termios::tcgetwinsize(&stdout).ok();
+        // A terminal that does not tell is as wide as the first ones were.
+        Some(size.map_or(80, |size| usize::from(size.ws_col)).max(1))
+    }
+
     /// Writes text to stdout; the caller ends its lines itself.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
@@ -41,12 +71,13 @@ impl App {
         let mut text = serde_json::to_string(document)
             .map_err(|error| Failure::new(Code::Io, format!("cannot write the document: {error}")))?;
         text.push('\n');
-        self.print(&text)
+        self.print(&sanitise::escape_json(&text))
     }
 
-    /// Writes a note for people to stderr. A stderr that cannot be written is nobody's loss.
+    /// Writes a note for people to stderr, foreign text in it cleaned. A stderr that cannot be written is nobody's
+    /// loss.
     pub(crate) fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let _ = writeln!(io::stderr().lock(), "{}", sanitise::clean_lines(text));
     }
 }
 

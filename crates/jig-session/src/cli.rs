@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::commands;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::sanitise;
 
 /// Which coding-agent sessions live, what they do, and which one waits for you.
 #[derive(Parser, Debug)]
@@ -138,7 +139,7 @@ fn finish(app: &App, outcome: Outcome) -> ExitCode {
         }
         Err(failure) => {
             if app.json {
-                app.note(&failure.document().to_string());
+                app.note(&sanitise::escape_json(&failure.document().to_string()));
             } else {
                 app.note(&failure.to_string());
             }

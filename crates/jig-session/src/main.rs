@@ -1,11 +1,15 @@
 //! `jig-session`: the commands around the file contract for live coding-agent sessions.
 
+mod ages;
 mod app;
 mod cli;
 mod commands;
 mod failure;
+mod rows;
 mod sanitise;
+mod select;
 mod table;
+mod view;
 
 use std::process::ExitCode;
 

@@ -3,8 +3,8 @@
 //! The first rule that matches anything decides, so that an exact id is never made ambiguous by a longer one.
 
 use jig_session_liveness::ancestors;
-use jig_session_schema::row::{Row, Verdict};
-use jig_session_schema::status::Status;
+use jig_session_schema::row::Row;
+use jig_session_store::{Session, is_live};
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
@@ -22,30 +22,30 @@ const RULES: [fn(&Row, &str) -> bool; 4] = [
 ];
 
 /// The one session that the argument names, live or not; a live one goes before one that ended.
-pub(crate) fn one(app: &App, wanted: &str) -> Result<Row, Failure> {
+pub(crate) fn one(app: &App, wanted: &str) -> Result<Session, Failure> {
     let view = view::load(app)?;
-    pick(app, view, wanted)
+    pick(app, &view, wanted).cloned()
 }
 
 /// The same in a view that is there already.
-pub(crate) fn pick(app: &App, view: View, wanted: &str) -> Result<Row, Failure> {
+pub(crate) fn pick<'a>(app: &App, view: &'a View, wanted: &str) -> Result<&'a Session, Failure> {
     if wanted == "." {
-        return here(app, &view);
+        return here(app, view);
     }
-    let found = choose(&view.rows, wanted);
-    match found.as_slice() {
-        [] => Err(unknown(&view, wanted)),
-        [only] => Ok((*only).clone()),
+    match choose(&view.sessions, wanted).as_slice() {
+        [] => Err(unknown(view, wanted)),
+        [only] => Ok(only),
         several => Err(ambiguous(wanted, several)),
     }
 }
 
-/// The rows that the argument names, by the first rule that matches any. Live rows are asked first: a name that a
+/// The sessions that the argument names, by the first rule that matches any. Live ones are asked first: a name that a
 /// crashed session also had names the live one.
-pub(crate) fn choose<'a>(rows: &'a [Row], wanted: &str) -> Vec<&'a Row> {
+pub(crate) fn choose<'a>(sessions: &'a [Session], wanted: &str) -> Vec<&'a Session> {
     for live in [true, false] {
         for rule in RULES {
-            let found: Vec<_> = rows.iter().filter(|row| is_live(row) == live && rule(row, wanted)).collect();
+            let matches = |session: &&Session| is_live(&session.row) == live && rule(&session.row, wanted);
+            let found: Vec<_> = sessions.iter().filter(matches).collect();
             if !found.is_empty() {
                 return found;
             }
@@ -54,51 +54,39 @@ pub(crate) fn choose<'a>(rows: &'a [Row], wanted: &str) -> Vec<&'a Row> {
     Vec::new()
 }
 
-fn is_live(row: &Row) -> bool {
-    !matches!(row.verdict, Verdict::Gone | Verdict::Reused) && row.detail.as_deref() != Some("exited")
-}
-
 /// `.`: the session whose process this one descends from, else the session of this terminal.
-fn here(app: &App, view: &View) -> Result<Row, Failure> {
-    let live: Vec<&Row> = view.rows.iter().filter(|row| is_live(row) && row.host.is_none()).collect();
-    for ancestor in ancestors(std::process::id()) {
-        let found: Vec<&Row> = live.iter().copied().filter(|row| row.pid == Some(ancestor.pid)).collect();
-        if !found.is_empty() {
-            return only(&found);
+fn here<'a>(app: &App, view: &'a View) -> Result<&'a Session, Failure> {
+    let live: Vec<&Session> = view.sessions.iter().filter(|s| is_live(&s.row) && s.row.host.is_none()).collect();
+    let of_pid = |pid: u32| live.iter().copied().filter(|s| s.row.pid == Some(pid)).collect::<Vec<_>>();
+    let above =
+        ancestors(std::process::id()).into_iter().map(|process| of_pid(process.pid)).find(|found| !found.is_empty());
+    let found = above.unwrap_or_else(|| in_this_terminal(app, &live));
+    match found.as_slice() {
+        [] => {
+            let failure = Failure::new(Code::NotFound, "no live session is in this terminal or above this process");
+            Err(failure.hint("name one: jig-session ls"))
         }
-    }
-    let found = in_this_terminal(app, &live);
-    if found.is_empty() {
-        let failure = Failure::new(Code::NotFound, "no live session is in this terminal or above this process");
-        return Err(failure.hint("name one: jig-session ls"));
-    }
-    only(&found)
-}
-
-fn only(found: &[&Row]) -> Result<Row, Failure> {
-    match found {
-        [only] => Ok((*only).clone()),
+        [only] => Ok(only),
         several => Err(ambiguous(".", several)),
     }
 }
 
-/// A pane number alone names nothing, since servers share numbers: the socket must be the same too. It stands in the
-/// document, not in the row.
-fn in_this_terminal<'a>(app: &App, live: &[&'a Row]) -> Vec<&'a Row> {
+/// A pane number alone names nothing, since servers share numbers: the socket must be the same too. In the same way a
+/// terminal's name counts only beside the variable that it came from.
+fn in_this_terminal<'a>(app: &App, live: &[&'a Session]) -> Vec<&'a Session> {
     let socket = app.var("TMUX").and_then(|value| value.split(',').next());
     if let (Some(socket), Some(pane)) = (socket, app.var("TMUX_PANE")) {
-        let same_socket = |row: &Row| view::document(app, row).is_ok_and(|status: Status| status.tmux_socket.as_deref() == Some(socket));
-        let in_pane = live.iter().copied().filter(|row| row.tmux_pane.as_deref() == Some(pane));
-        let found: Vec<_> = in_pane.filter(|row| same_socket(row)).collect();
+        let same = |s: &&Session| s.row.tmux_pane.as_deref() == Some(pane) && s.tmux_socket.as_deref() == Some(socket);
+        let found: Vec<_> = live.iter().copied().filter(same).collect();
         if !found.is_empty() {
             return found;
         }
     }
     for variable in ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID"] {
         let Some(terminal) = app.var(variable) else { continue };
-        let from = |row: &Row| view::document(app, row).is_ok_and(|status: Status| status.terminal_from.as_deref() == Some(variable));
-        let in_terminal = live.iter().copied().filter(|row| row.terminal.as_deref() == Some(terminal));
-        let found: Vec<_> = in_terminal.filter(|row| from(row)).collect();
+        let same =
+            |s: &&Session| s.row.terminal.as_deref() == Some(terminal) && s.terminal_from.as_deref() == Some(variable);
+        let found: Vec<_> = live.iter().copied().filter(same).collect();
         if !found.is_empty() {
             return found;
         }
@@ -108,12 +96,12 @@ fn in_this_terminal<'a>(app: &App, live: &[&'a Row]) -> Vec<&'a Row> {
 
 fn unknown(view: &View, wanted: &str) -> Failure {
     let failure = Failure::new(Code::NotFound, format!("no session is named {wanted:?}"));
-    let part = wanted.len() < PART && view.rows.iter().any(|row| row.session.starts_with(wanted));
-    if part { failure.hint("give at least 4 characters of the id") } else { failure.hint("see jig-session ls --all") }
+    let short = wanted.len() < PART && view.rows().any(|row| row.session.starts_with(wanted));
+    failure.hint(if short { "give at least 4 characters of the id" } else { "see jig-session ls --all" })
 }
 
-fn ambiguous(wanted: &str, found: &[&Row]) -> Failure {
-    let mut candidates: Vec<_> = found.iter().map(|row| row.session.clone()).collect();
+fn ambiguous(wanted: &str, found: &[&Session]) -> Failure {
+    let mut candidates: Vec<_> = found.iter().map(|session| session.row.session.clone()).collect();
     candidates.sort_unstable();
     let message = format!("{wanted:?} names {} sessions", candidates.len());
     Failure::new(Code::Ambiguous, message).hint("use more of the id").candidates(candidates)

@@ -1,11 +1,67 @@
-//! `jig-session ls`.
+//! `jig-session ls`: the live sessions, the ones that wait for a person first.
+
+use jig_session_schema::row::Row;
+use serde::Serialize;
 
 use crate::app::App;
-use crate::failure::{Code, Failure, Outcome};
+use crate::failure::{Exit, Outcome};
+use crate::view::{self, View};
+use crate::{rows, sanitise};
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// List sessions that ended too, cards that ask not to be listed, and what could not be read
+    #[arg(long, short)]
+    all: bool,
+}
 
-pub(crate) fn run(_args: &Args, _app: &App) -> Outcome {
-    Err(Failure::new(Code::Unsupported, "ls is not built yet"))
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    let view = view::load(app)?;
+    let listed: Vec<&Row> = view.listed(args.all).map(|session| &session.row).collect();
+    if app.json {
+        json(app, &view, &listed)?;
+    } else {
+        text(app, &view, &listed, args.all)?;
+    }
+    Ok(Exit::OK)
+}
+
+/// The document `ls` with rows and problems that are lent: a listing of ten thousand sessions is not copied.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u8,
+    at: jig_session_schema::time::Timestamp,
+    sessions: &'a [&'a Row],
+    problems: &'a [jig_session_schema::row::Problem],
+}
+
+fn json(app: &App, view: &View, listed: &[&Row]) -> Result<(), crate::failure::Failure> {
+    app.print_json(&Document { schema: 1, at: view.at, sessions: listed, problems: &view.problems })
+}
+
+fn text(app: &App, view: &View, listed: &[&Row], all: bool) -> Result<(), crate::failure::Failure> {
+    let places = app.places();
+    let width = app.width();
+    let mut out = String::new();
+    if listed.is_empty() {
+        let folder = places.sessions.display().to_string();
+        out.push_str(&format!("no live sessions in {}\n", sanitise::clean(&folder)));
+    } else {
+        let table = rows::table(listed.iter().copied(), view.at, &places.home);
+        out.push_str(&table.render(width, app.color));
+        if width.is_some() {
+            out.push_str(&format!("\n{}\n", rows::counts(listed.iter().copied())));
+        }
+    }
+    if all && !view.problems.is_empty() {
+        out.push('\n');
+        out.push_str(&rows::problems(&view.problems).render(width, app.color));
+    }
+    app.print(&out)?;
+    if !all && !view.problems.is_empty() {
+        let count = view.problems.len();
+        let files = if count == 1 { "1 entry gives".to_owned() } else { format!("{count} entries give") };
+        app.note(&format!("{files} no session: see jig-session ls --all or jig-session doctor"));
+    }
+    Ok(())
 }

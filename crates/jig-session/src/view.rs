@@ -1,0 +1,98 @@
+//! The only place that rows come from: the two folders' sessions, judged, joined and in order.
+//!
+//! A reading command asks here and prints what it gets; it opens no folder by itself.
+
+use jig_session_liveness::{Machine, Probes};
+use jig_session_schema::row::{Problem, Row};
+use jig_session_schema::status::Status;
+use jig_session_schema::time::Timestamp;
+use jig_session_store::{Look, Session, Store, by_urgency, joined, listed};
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::failure::{Code, Failure};
+
+/// What was there at one moment.
+#[derive(Debug)]
+pub(crate) struct View {
+    /// When it was looked.
+    pub(crate) at: Timestamp,
+    /// Every session, one an id, the one that needs a person first.
+    pub(crate) sessions: Vec<Session>,
+    /// What gave no session.
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl View {
+    /// Makes the view of one look.
+    pub(crate) fn of(look: Look, at: Timestamp) -> Self {
+        let mut sessions = joined(look.sessions);
+        sessions.sort_by(|a, b| by_urgency(&a.row, &b.row));
+        let mut problems = look.problems;
+        problems.sort_by(|a, b| a.path.cmp(&b.path));
+        Self { at, sessions, problems }
+    }
+
+    /// The sessions that are listed; with `all`, every one.
+    pub(crate) fn listed(&self, all: bool) -> impl Iterator<Item = &Session> {
+        let shown = if all { None } else { Some(listed(&self.sessions, self.at)) };
+        self.sessions
+            .iter()
+            .enumerate()
+            .filter(move |(index, _)| shown.as_ref().is_none_or(|shown| shown[*index]))
+            .map(|(_, session)| session)
+    }
+
+    /// Every row, listed or not.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.sessions.iter().map(|session| &session.row)
+    }
+}
+
+/// Looks at both folders once.
+pub(crate) fn load(app: &App) -> Result<View, Failure> {
+    let places = app.places();
+    let mut store = Store::new(&places.sessions, &places.king);
+    let machine = Machine::new();
+    let look = store.look(&mut Probes::new(&machine))?;
+    Ok(View::of(look, app.now()))
+}
+
+/// The store of this run, for commands that look more than once.
+pub(crate) fn store(app: &App) -> Store {
+    let places = app.places();
+    Store::new(&places.sessions, &places.king)
+}
+
+/// A row's file as it is now, unknown fields included.
+pub(crate) fn document(row: &Row) -> Result<Map<String, Value>, Failure> {
+    let bytes = bytes_of(row)?;
+    jig_session_schema::json::parse_object(&bytes).map_err(|error| {
+        let failure = Failure::new(Code::Io, format!("cannot read {}: {error}", row.path));
+        failure.path(&row.path).hint("its writer changed it just now: try again")
+    })
+}
+
+/// A row's file as the whole status document; `None` when it is none, as pi-king's are.
+pub(crate) fn status(row: &Row) -> Option<Status> {
+    let bytes = bytes_of(row).ok()?;
+    Status::read(&bytes).ok().map(|read| read.value)
+}
+
+fn bytes_of(row: &Row) -> Result<Vec<u8>, Failure> {
+    let path = std::path::Path::new(&row.path);
+    let gone = || {
+        let failure = Failure::new(Code::Gone, format!("session {} ended just now", row.session));
+        failure.path(&row.path)
+    };
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(gone()) };
+    let Some(dir) = jig_session_atomic::PrivateDir::open_existing(folder)? else { return Err(gone()) };
+    match dir.read(name, jig_session_schema::limits::STATUS_BYTES) {
+        Ok(read) => Ok(read.bytes),
+        Err(problem) if problem.reason == jig_session_atomic::Reason::Missing => Err(gone()),
+        Err(problem) => {
+            let failure = Failure::new(Code::Io, format!("cannot read {}: {problem}", row.path));
+            Err(failure.path(&row.path).errno(problem.errno))
+        }
+    }
+}
