@@ -8,6 +8,7 @@
 //! Age is never evidence, nothing is read from the text of other programs, and what cannot be known is
 //! [`Verdict::Unknown`], which nobody may delete upon. The crate knows nothing of files and their formats.
 
+mod contract;
 mod evidence;
 mod identity;
 #[cfg(target_os = "linux")]

@@ -205,3 +205,71 @@ fn read_small(path: &str, buffer: &mut [u8]) -> Result<usize, Errno> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn line(command: &str, state: &str, threads: i64, terminal: i32, ticks: u64) -> String {
+        format!(
+            "4711 ({command}) {state} 12 4711 4711 {terminal} -1 4194560 100 0 0 0 1 2 0 0 20 0 {threads} 0 {ticks} 2000000 \
+             300 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+        )
+    }
+
+    #[test]
+    fn the_fields_are_counted_from_the_last_bracket() {
+        for command in ["sleep", "a) Z 9 (b", ") R 1 2 3", "", "(", ")", "sd-pam)", "a\nb", "tmux: server"] {
+            let stat = Stat::parse(line(command, "S", 1, 34816, 55_760).as_bytes()).expect(command);
+            assert_eq!((stat.command.as_str(), stat.parent, stat.ticks), (command, 12, 55_760));
+            assert_eq!((stat.state, stat.terminal), (ProcessState::Live, 34816));
+        }
+    }
+
+    #[test]
+    fn states_by_their_letter() {
+        use ProcessState::{Dead, Live, Stopped, Zombie};
+        for (letter, state) in [
+            ("R", Live),
+            ("S", Live),
+            ("D", Live),
+            ("I", Live),
+            ("P", Live),
+            ("T", Stopped),
+            ("t", Stopped),
+            ("Z", Zombie),
+            ("X", Dead),
+            ("x", Dead),
+        ] {
+            let stat = Stat::parse(line("a", letter, 1, 0, 1).as_bytes()).expect(letter);
+            assert_eq!(stat.state, state, "{letter}");
+        }
+        let stat = Stat::parse(line("a", "Z", 2, 0, 1).as_bytes()).expect("parsed");
+        assert_eq!(stat.state, Live, "the first thread has ended, the process has not");
+    }
+
+    #[test]
+    fn what_no_kernel_prints_is_nothing() {
+        for text in ["", "4711", "4711 (a", "4711 (a)", "4711 (a) S", "4711 (a) S x", "1 (a) S 1 1 1 0 -1 1 1", ")("] {
+            assert_eq!(Stat::parse(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_any_numbers(
+            command in "[^\\x00]{0,15}", threads in 1i64..1000, terminal in any::<i32>(), ticks in any::<u64>(),
+        ) {
+            let stat = Stat::parse(line(&command, "S", threads, terminal, ticks).as_bytes()).expect("parsed");
+            prop_assert_eq!(stat.command, command);
+            prop_assert_eq!((stat.ticks, stat.terminal), (ticks, u64::from(terminal as u32)));
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_fail(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Stat::parse(&bytes);
+        }
+    }
+}

@@ -57,7 +57,8 @@ impl Machine {
 
     /// This machine, as a digest of its id.
     pub fn machine(&self) -> Option<&str> {
-        let digest = || self.system.machine_id().map(|id| digest16(&format!("jig-session{id}")));
+        let digest =
+            || self.system.machine_id().map(|id| jig_session_schema::names::hash16(&format!("jig-session{id}")));
         self.machine.get_or_init(digest).as_deref()
     }
 
@@ -100,6 +101,11 @@ impl Machine {
         found
     }
 
+    /// Whether no process has the id: all that can be asked of a name that holds an id and nothing else.
+    pub fn is_missing(&self, pid: u32) -> bool {
+        self.system.probe(pid) == Probe::Missing
+    }
+
     /// Gathers what the verdict on a record needs, and no more.
     pub fn evidence(&self, record: &Record<'_>) -> Evidence<'_> {
         self.evidence_with(record, |pid| self.system.probe(pid))
@@ -134,13 +140,6 @@ impl Machine {
     fn pid_max(&self) -> Option<u32> {
         *self.pid_max.get_or_init(|| self.system.pid_max())
     }
-}
-
-/// First 16 hex digits of SHA-256.
-fn digest16(text: &str) -> String {
-    use sha2::Digest;
-    let digest = sha2::Sha256::digest(text.as_bytes());
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// One look around: every process is looked at once, however many records name it. Make a new one for every look.

@@ -98,3 +98,93 @@ fn absent(pid: u32) -> ProbeError {
 fn absent(_pid: u32) -> ProbeError {
     ProbeError::Failed(None)
 }
+
+/// The two back ends, asked about the same processes.
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::linux;
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn start(program: &str, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(program);
+        Ended(command.args(arguments).stdin(Stdio::piped()).spawn().expect("it starts"))
+    }
+
+    /// Waits until both say what is expected: a signal takes its time.
+    fn both(pid: u32, is: impl Fn(&Process) -> bool) -> (Process, Process) {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            let ours = linux::System::new().process(pid).expect("it is there");
+            let theirs = System::new().process(pid).expect("it is there");
+            if (is(&ours) && is(&theirs)) || Instant::now() > end {
+                return (ours, theirs);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn agree(pid: u32, state: ProcessState) {
+        let (ours, theirs) = both(pid, |process| process.state == state);
+        assert_eq!((ours.state, theirs.state), (state, state));
+        assert_eq!((ours.pid, ours.parent), (theirs.pid, theirs.parent));
+        assert_eq!(ours.command, theirs.command);
+        let apart = ours.started_ms.zip(theirs.started_ms).map(|(a, b)| (a - b).abs());
+        assert!(apart.is_some_and(|ms| ms <= 2000), "starts are {apart:?} ms apart");
+        assert_eq!(theirs.start, format!("linux:{}", theirs.started_ms.expect("told") / 1000));
+    }
+
+    #[test]
+    fn they_agree_on_the_living_the_stopped_and_the_dead() {
+        agree(std::process::id(), ProcessState::Live);
+        let sleeping = start("sleep", &["600"]);
+        agree(sleeping.0.id(), ProcessState::Live);
+        let stopped = start("sh", &["-c", "kill -STOP $$; sleep 600"]);
+        agree(stopped.0.id(), ProcessState::Stopped);
+        let zombie = start("true", &[]);
+        agree(zombie.0.id(), ProcessState::Zombie);
+        let gone = {
+            let mut ended = start("true", &[]);
+            ended.0.wait().expect("it ends");
+            ended.0.id()
+        };
+        let answers = (linux::System::new().probe(gone), System::new().probe(gone));
+        assert_eq!(answers, (Probe::Missing, Probe::Missing));
+        for absurd in [0, u32::MAX, i32::MAX as u32] {
+            assert_eq!(System::new().probe(absurd), Probe::Missing, "{absurd}");
+            assert_eq!(linux::System::new().probe(absurd), Probe::Missing, "{absurd}");
+        }
+    }
+
+    #[test]
+    fn they_agree_on_the_ancestors() {
+        let chain = |parent_of: &dyn Fn(u32) -> Option<u32>| {
+            let mut pids = vec![std::process::id()];
+            while let Some(next) = parent_of(pids[pids.len() - 1]).filter(|next| !pids.contains(next)) {
+                pids.push(next);
+            }
+            pids
+        };
+        let (ours, theirs) = (linux::System::new(), System::new());
+        let by_us = chain(&|pid| ours.process(pid).ok()?.parent);
+        assert!(by_us.len() > 1);
+        assert_eq!(by_us, chain(&|pid| theirs.process(pid).ok()?.parent));
+    }
+
+    #[test]
+    fn a_boot_both_date_alike() {
+        let apart = (linux::System::new().booted_ms().expect("told") - System::new().booted_ms().expect("told")).abs();
+        assert!(apart < 5000, "{apart} ms apart");
+    }
+}

@@ -1,9 +1,7 @@
 //! Event v1: one line an event, what goes into `jig-session publish --agent NAME`.
 
 use crate::shape::{Patch, Tag};
-use crate::status::{
-    Accept, AnswerWord, ContextDetail, Decision, Model, OutputAction, Reason, Ticket,
-};
+use crate::status::{Accept, AnswerWord, ContextDetail, Decision, Model, OutputAction, Reason, Ticket};
 use crate::time::Timestamp;
 use crate::words::Name;
 

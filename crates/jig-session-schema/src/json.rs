@@ -91,7 +91,8 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
 fn mend(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let mended = without_lone_surrogates(&text);
-    (mended.is_some() || matches!(text, std::borrow::Cow::Owned(_))).then(|| mended.unwrap_or_else(|| text.into_owned()))
+    (mended.is_some() || matches!(text, std::borrow::Cow::Owned(_)))
+        .then(|| mended.unwrap_or_else(|| text.into_owned()))
 }
 
 fn without_lone_surrogates(text: &str) -> Option<String> {
@@ -153,7 +154,8 @@ mod tests {
     #[test]
     fn what_is_no_document_is_named() {
         let utf16: Vec<u8> = "{\"a\":1}".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let cases: [&[u8]; 8] = [b"\0\0\0\0", &utf16, b"{\"a\":", b"NaN", b"{\"a\":1e400}", b"{} {}", b"\xff\xfe", b" "];
+        let cases: [&[u8]; 8] =
+            [b"\0\0\0\0", &utf16, b"{\"a\":", b"NaN", b"{\"a\":1e400}", b"{} {}", b"\xff\xfe", b" "];
         for bytes in cases {
             assert_eq!(parse(bytes).map_err(|e| e.reason()), Err("unparsable"), "{bytes:?}");
         }

@@ -198,7 +198,8 @@ mod tests {
         assert_eq!(file_name(&temporary_name("s-1", 7, 0xab)), FileName::Temporary { name: "s-1", pid: 7 });
         assert_eq!(file_name(&taken_name("s.json.tmp-1", 7, 1)), FileName::Taken { name: "s.json.tmp-1", pid: 7 });
         assert_eq!(file_name(&lock_name("s-1")), FileName::Lock("s-1"));
-        for other in [".json", "x", ".x.json", ".x.json.tmp-1", ".x.json.tmp-a-00000000", ".x.json.tmp-1-zzzzzzzz", ""] {
+        for other in [".json", "x", ".x.json", ".x.json.tmp-1", ".x.json.tmp-a-00000000", ".x.json.tmp-1-zzzzzzzz", ""]
+        {
             assert_eq!(file_name(other), FileName::Other, "{other}");
         }
     }

@@ -193,7 +193,8 @@ pub(crate) fn value<T: Shape>(value: Value) -> Result<Read<T>, ReadError> {
         None => Err(match cx.unsupported {
             Some(version) => ReadError::Unsupported { version },
             None => {
-                let message = cx.problems.last().map_or_else(|| "no such record".into(), |p| p.to_string().trim().to_owned());
+                let message =
+                    cx.problems.last().map_or_else(|| "no such record".into(), |p| p.to_string().trim().to_owned());
                 ReadError::Unparsable { message, problems: cx.problems }
             }
         }),
