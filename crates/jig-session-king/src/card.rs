@@ -154,10 +154,7 @@ impl Card {
         if !self.subagents.iter().any(|known| known.id == id) {
             let about = about.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("background agent");
             self.subagents.push(
-                KingSubagent::new()
-                    .id(id.to_owned())
-                    .description(cut(about, DESCRIPTION_UNITS))
-                    .started_at(Some(at)),
+                KingSubagent::new().id(id.to_owned()).description(cut(about, DESCRIPTION_UNITS)).started_at(Some(at)),
             );
         }
         for known in self.subagents.iter_mut().filter(|known| known.id == id) {

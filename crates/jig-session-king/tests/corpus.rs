@@ -94,6 +94,7 @@ fn unknown_words_and_fields_survive() {
     let again: Value = serde_json::from_slice(&to_bytes(&card)).unwrap();
     assert_eq!(again["later"], serde_json::json!({ "a": [1, null] }));
     assert_eq!(again["startedAt"], 1.5);
-    let null = KingStatus::read(br#"{"formatVersion":1,"id":"k","name":null,"model":null,"subagents":null}"#).unwrap().value;
+    let null =
+        KingStatus::read(br#"{"formatVersion":1,"id":"k","name":null,"model":null,"subagents":null}"#).unwrap().value;
     assert_eq!((null.name, null.model, null.subagents.len()), (None, None, 0));
 }

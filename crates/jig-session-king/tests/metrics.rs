@@ -185,7 +185,9 @@ fn streaks_go_by_calendar_dates_and_today_may_still_come() {
 fn bad_stamps_and_strings_for_numbers_make_the_day_partial_and_count_as_nothing() {
     let logs = Logs::new();
     logs.calls(&["2026-11-29T10:00:00Z"]);
-    for stamp in [json!("not a time, though long"), json!(1_795_946_400_000_u64), json!(null), json!("2026-13-40T10:00:00Z")] {
+    for stamp in
+        [json!("not a time, though long"), json!(1_795_946_400_000_u64), json!(null), json!("2026-13-40T10:00:00Z")]
+    {
         logs.call("2026-11-29T11:00:00Z", |call| call["timestamp"] = stamp);
     }
     let metrics = logs.fresh("UTC", "2026-11-29T12:00:00Z", None);

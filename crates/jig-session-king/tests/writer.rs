@@ -35,10 +35,8 @@ impl Folder {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(self.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> =
+            fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -98,7 +96,11 @@ fn only_a_change_is_written_and_the_time_alone_is_none() {
     assert_eq!(writer.publish(&card(false, State::Busy, 4000), &alive).unwrap(), Outcome::Written);
     assert_eq!((folder.card().last_activity, folder.card().status), (Some(EpochMs(4000.0)), KingState::WORKING));
     fs::remove_file(folder.file()).unwrap();
-    assert_eq!(writer.publish(&card(false, State::Busy, 5000), &alive).unwrap(), Outcome::Written, "a lost file comes back");
+    assert_eq!(
+        writer.publish(&card(false, State::Busy, 5000), &alive).unwrap(),
+        Outcome::Written,
+        "a lost file comes back"
+    );
 }
 
 #[test]
@@ -136,7 +138,8 @@ fn a_live_owner_is_never_fought() {
 
 #[test]
 fn a_dead_owners_file_and_an_ended_sessions_are_taken_over() {
-    for (verdict, word) in [(Verdict::Gone, KingState::IDLE), (Verdict::Reused, KingState::IDLE), (Verdict::Alive, KingState::EXITED)]
+    for (verdict, word) in
+        [(Verdict::Gone, KingState::IDLE), (Verdict::Reused, KingState::IDLE), (Verdict::Alive, KingState::EXITED)]
     {
         let folder = Folder::new();
         folder.put(|other| {
@@ -226,7 +229,8 @@ fn a_cards_process_is_judged_one_sided() {
     let machine = Machine::new();
     let own = std::process::id();
     let judge = |started: f64, last: f64, pid: u32| {
-        let card = KingStatus::new().pid(Some(pid)).started_at(Some(EpochMs(started))).last_activity(Some(EpochMs(last)));
+        let card =
+            KingStatus::new().pid(Some(pid)).started_at(Some(EpochMs(started))).last_activity(Some(EpochMs(last)));
         machine.judge(&record(&card)).verdict.word()
     };
     let born = machine.process(own).unwrap().started_ms.unwrap() as f64;

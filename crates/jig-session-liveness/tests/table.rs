@@ -14,6 +14,7 @@ fn record() -> Record<'static> {
         machine: Some("machine-a"),
         shared: false,
         written_ms: Some(BOOT + 1_000_000),
+        file_ms: None,
         local: true,
     }
 }
@@ -52,6 +53,11 @@ fn younger(ms: i64) -> Probe {
         own_start: None,
         started_ms: Some(BOOT + 1_000_000 + ms),
     }
+}
+
+/// A process that began with the machine.
+fn at_boot_probe() -> Evidence<'static> {
+    evidence(younger(-1_000_000))
 }
 
 type Row = (&'static str, Record<'static>, Evidence<'static>, Verdict, Option<&'static str>, Rule);
@@ -114,12 +120,15 @@ fn rows() -> Vec<Row> {
 
     let old = Record { written_ms: Some(BOOT - 60_001), ..legacy() };
     let recent = Record { written_ms: Some(BOOT - 59_999), ..legacy() };
+    let touched = Record { file_ms: Some(BOOT), ..old };
+    let untouched = Record { written_ms: None, file_ms: Some(BOOT - 60_001), ..legacy() };
+    rows.push(("touched since", touched, at_boot_probe(), Reused, None, Rule::TooYoung));
+    rows.push(("dated by its file", untouched, evidence(same()), Gone, Some("rebooted"), Rule::BeforeBoot));
     let network = Record { local: false, ..old };
     let undated = Record { written_ms: None, ..legacy() };
     rows.push(("before the boot", old, evidence(same()), Gone, Some("rebooted"), Rule::BeforeBoot));
     rows.push(("before a boot, not here", network, evidence(same()), Unknown, Some("no identity"), Rule::BeforeBoot));
-    let at_boot = Evidence { booted_ms: Some(BOOT), ..evidence(younger(-1_000_000)) };
-    rows.push(("within the slack", recent, at_boot, AliveUnverified, Some("no identity"), Rule::NoIdentity));
+    rows.push(("within the slack", recent, at_boot_probe(), AliveUnverified, Some("no identity"), Rule::NoIdentity));
     rows.push(("undated", undated, evidence(same()), AliveUnverified, Some("no identity"), Rule::NoIdentity));
 
     let other_namespace = Record { pid_namespace: Some("4026532000"), ..record() };

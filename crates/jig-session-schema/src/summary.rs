@@ -251,10 +251,26 @@ mod tests {
     #[test]
     fn both_ways_agree_on_every_odd_field() {
         let odd = [
-            json!(null), json!(true), json!(-1), json!(0), json!(1), json!(1.0), json!(1.5), json!(9_007_199_254_740_992_u64),
-            json!(4_294_967_296_u64), json!(""), json!("x".repeat(129)), json!("2026-11-29T18:18:47Z"), json!([]),
-            json!(["acme", "m-2", "M 2"]), json!({}), json!({ "id": "m" }), json!({ "name": 7 }), json!({ "reason": "x" }),
-            json!({ "tokens": -1 }), json!({ "cost": "free" }),
+            json!(null),
+            json!(true),
+            json!(-1),
+            json!(0),
+            json!(1),
+            json!(1.0),
+            json!(1.5),
+            json!(9_007_199_254_740_992_u64),
+            json!(4_294_967_296_u64),
+            json!(""),
+            json!("x".repeat(129)),
+            json!("2026-11-29T18:18:47Z"),
+            json!([]),
+            json!(["acme", "m-2", "M 2"]),
+            json!({}),
+            json!({ "id": "m" }),
+            json!({ "name": 7 }),
+            json!({ "reason": "x" }),
+            json!({ "tokens": -1 }),
+            json!({ "cost": "free" }),
         ];
         let document = full();
         let keys: Vec<String> = document.as_object().expect("an object").keys().cloned().collect();
@@ -279,10 +295,21 @@ mod tests {
             compare(&without.to_string());
         }
         assert!(compared > 800, "{compared}");
-        for text in ["", "[]", "{}", "null", "[1,\"s\"]", "{\"schema\":1,\"session\":\"a\",\"session\":\"b\"}",
-            "{\"schema\":1,\"schema\":2,\"session\":\"a\"}", "{\"schema\":2,\"session\":\"a\"}", "{\"session\":\"a\"}",
-            "{\"schema\":1,\"s\\u0065ssion\":\"a\"}", "{\"schema\":1,\"session\":\"a\\ud83d\"}", "{\"schema\":1,\"session\":\"a\"} x",
-            "\u{feff}{\"schema\":1,\"session\":\"a\"}"] {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            "null",
+            "[1,\"s\"]",
+            "{\"schema\":1,\"session\":\"a\",\"session\":\"b\"}",
+            "{\"schema\":1,\"schema\":2,\"session\":\"a\"}",
+            "{\"schema\":2,\"session\":\"a\"}",
+            "{\"session\":\"a\"}",
+            "{\"schema\":1,\"s\\u0065ssion\":\"a\"}",
+            "{\"schema\":1,\"session\":\"a\\ud83d\"}",
+            "{\"schema\":1,\"session\":\"a\"} x",
+            "\u{feff}{\"schema\":1,\"session\":\"a\"}",
+        ] {
             compare(text);
         }
     }

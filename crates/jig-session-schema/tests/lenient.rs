@@ -39,7 +39,11 @@ fn a_document_is_written_again_as_it_was() {
     let document = status(json!({}));
     let read = Status::read(document.to_string().as_bytes()).expect("a record");
     assert_eq!(read.problems, []);
-    assert_eq!(serde_json::to_string(&read.value).expect("text"), document.to_string(), "the same keys in the same order");
+    assert_eq!(
+        serde_json::to_string(&read.value).expect("text"),
+        document.to_string(),
+        "the same keys in the same order"
+    );
     assert_eq!(read.value.agent_name(), AgentName::PI, "a document without an agent is of pi");
 }
 
@@ -54,7 +58,10 @@ fn one_ill_typed_field_costs_that_field() {
         (json!({ "state": "paused" }), vec!["/state"]),
         (json!({ "attention": { "reason": "x".repeat(129) } }), vec!["/attention/reason", "/attention"]),
         (json!({ "attention": { "reason": "coffee" } }), vec![]),
-        (json!({ "recent": [{ "tool": "x".repeat(129), "outcome": "ok" }, { "tool": "ls", "outcome": "ok" }] }), vec!["/recent/0/tool"]),
+        (
+            json!({ "recent": [{ "tool": "x".repeat(129), "outcome": "ok" }, { "tool": "ls", "outcome": "ok" }] }),
+            vec!["/recent/0/tool"],
+        ),
         (json!({ "outputs": "none" }), vec!["/outputs"]),
         (json!({ "context": null, "usage": null, "tools": null, "outputs": null }), vec![]),
         (json!({ "usage": { "input": -1, "cost": "free" } }), vec!["/usage/input", "/usage/cost"]),
@@ -67,13 +74,16 @@ fn one_ill_typed_field_costs_that_field() {
         let expected: Vec<_> = expected.into_iter().filter(|pointer| *pointer != "/attention").collect();
         assert_eq!(found, expected, "{changes}");
     }
-    let read = Status::read_value(status(json!({ "name": 7, "recent": [7, { "tool": "ls", "outcome": "ok" }] }))).expect("a record");
+    let read = Status::read_value(status(json!({ "name": 7, "recent": [7, { "tool": "ls", "outcome": "ok" }] })))
+        .expect("a record");
     assert_eq!((read.value.name.as_deref(), read.value.recent.len(), read.value.state), (None, 1, State::Busy));
 }
 
 #[test]
 fn without_what_makes_it_a_record_there_is_none() {
-    for changes in [json!({ "session": null }), json!({ "session": 7 }), json!({ "schema": "1" }), json!({ "schema": null })] {
+    for changes in
+        [json!({ "session": null }), json!({ "session": 7 }), json!({ "schema": "1" }), json!({ "schema": null })]
+    {
         let error = Status::read_value(status(changes.clone())).expect_err("no record");
         assert_eq!(error.reason(), "unparsable", "{changes}");
     }
@@ -86,7 +96,8 @@ fn without_what_makes_it_a_record_there_is_none() {
 fn a_newer_version_is_named_and_never_guessed() {
     let error = Status::read_value(status(json!({ "schema": 2 }))).expect_err("unsupported");
     assert_eq!(error, ReadError::Unsupported { version: "2".into() });
-    let bulk = jig_session_schema::bulk::Envelope::read(br#"{"schemaVersion":"sessions.bulk.v2"}"#).expect_err("unsupported");
+    let bulk =
+        jig_session_schema::bulk::Envelope::read(br#"{"schemaVersion":"sessions.bulk.v2"}"#).expect_err("unsupported");
     assert_eq!(bulk, ReadError::Unsupported { version: "sessions.bulk.v2".into() });
     assert!(Status::read_value(status(json!({ "schema": 1.0 }))).is_ok(), "1.0 is 1 in other languages");
 }
@@ -118,10 +129,36 @@ fn unknown_words_of_open_sets_are_kept() {
 fn added_fields_are_left_out_and_seed_fields_are_null() {
     let mut status = Status::new().session("s-1".into());
     let keys: Vec<String> = status.to_document().keys().cloned().collect();
-    assert_eq!(keys, ["schema", "session", "pid", "cwd", "terminal", "terminalFrom", "agentDir", "model", "thinking", "state",
-        "context", "usage", "tools", "ticket", "workflow", "outputs", "recent", "contextDetail", "lastRequest", "startedAt",
-        "updatedAt"]);
-    assert_eq!(status.to_document()["usage"], json!({ "input": null, "output": null, "cacheRead": null, "cacheWrite": null, "cost": null }));
+    assert_eq!(
+        keys,
+        [
+            "schema",
+            "session",
+            "pid",
+            "cwd",
+            "terminal",
+            "terminalFrom",
+            "agentDir",
+            "model",
+            "thinking",
+            "state",
+            "context",
+            "usage",
+            "tools",
+            "ticket",
+            "workflow",
+            "outputs",
+            "recent",
+            "contextDetail",
+            "lastRequest",
+            "startedAt",
+            "updatedAt"
+        ]
+    );
+    assert_eq!(
+        status.to_document()["usage"],
+        json!({ "input": null, "output": null, "cacheRead": null, "cacheWrite": null, "cost": null })
+    );
     status.accepts = Some(vec![]);
     assert_eq!(status.to_document()["accepts"], json!([]), "an empty list says: nothing; its absence: not known");
 }
@@ -140,13 +177,17 @@ fn lone_surrogates_and_bad_utf8_cost_one_character() {
 #[test]
 fn events_tell_absent_null_and_given_apart() {
     let event = |text: &str| Event::read(text.as_bytes()).expect("an event").value;
-    let Event::Session(session) = event(r#"{"event":"session","schema":1,"session":"s-1","name":null,"version":"2"}"#) else {
+    let Event::Session(session) = event(r#"{"event":"session","schema":1,"session":"s-1","name":null,"version":"2"}"#)
+    else {
         panic!("a session event");
     };
     assert_eq!((session.name, session.version, session.terminal), (Patch::Clear, Patch::Set("2".into()), Patch::Keep));
     assert_eq!(event(r#"{"event":"dance","schema":7}"#), Event::Other("dance".into()));
     let written = SessionEvent::new().session("s-1".into()).name(Patch::Clear);
-    assert_eq!(Event::from(written).to_document(), object(json!({ "event": "session", "schema": 1, "session": "s-1", "name": null })));
+    assert_eq!(
+        Event::from(written).to_document(),
+        object(json!({ "event": "session", "schema": 1, "session": "s-1", "name": null }))
+    );
 }
 
 #[test]
@@ -167,7 +208,8 @@ fn bad_event_lines_are_refused_and_name_what_is_wrong() {
 
 #[test]
 fn a_request_keeps_the_order_of_its_names() {
-    let read = Request::read(br#"{"schema":1,"id":"c","tools":{"write":true,"bash":false,"x":"no"}}"#).expect("a request");
+    let read =
+        Request::read(br#"{"schema":1,"id":"c","tools":{"write":true,"bash":false,"x":"no"}}"#).expect("a request");
     let names: Vec<_> = read.value.tools.iter().map(|(name, on)| (name, *on)).collect();
     assert_eq!(names, [("write", true), ("bash", false)]);
     assert_eq!(read.problems[0].pointer, "/tools/x");

@@ -42,7 +42,12 @@ fn shown(document: &KingStatus) -> (&str, &str) {
 
 #[test]
 fn the_text_is_laid_out_as_pi_kings() {
-    let mut card = Card::new(Facts { process_started_ms: T0, visible: true, fork: false, fingerprint: Some("2f3e29980346b92c".into()) });
+    let mut card = Card::new(Facts {
+        process_started_ms: T0,
+        visible: true,
+        fork: false,
+        fingerprint: Some("2f3e29980346b92c".into()),
+    });
     card.prompt("  fix the\nparser  ");
     card.started();
     card.subagent(SubagentPhase::Started, "a1", Some("Explore"), Some("look"), Now { ms: T0 + 5, working: true });
@@ -155,7 +160,11 @@ fn subagents_keep_a_settled_session_in_the_background() {
     assert_eq!(document.subagents[0].description, "background agent");
     card.subagent(SubagentPhase::Completed, "a1", None, None, Now { ms: T0 + 10, working: true });
     assert_eq!(card.document(&busy(), T0).status, KingState::WORKING);
-    assert_eq!(card.document(&status(), T0).status, KingState::IDLE, "it ended while the agent worked: no result waits");
+    assert_eq!(
+        card.document(&status(), T0).status,
+        KingState::IDLE,
+        "it ended while the agent worked: no result waits"
+    );
     card.subagent(SubagentPhase::Started, "a2", None, Some("t"), idle_now(T0 + 20));
     assert_eq!(card.document(&status(), T0).status, KingState::BACKGROUND);
     card.subagent(SubagentPhase::Failed, "a2", None, None, idle_now(T0 + 30));
@@ -173,7 +182,8 @@ fn an_ended_subagent_stays_for_five_minutes() {
 
 #[test]
 fn a_reload_goes_on_from_the_card() {
-    let mut before = Card::new(Facts { process_started_ms: T0, visible: true, fork: true, fingerprint: Some("aaaa".into()) });
+    let mut before =
+        Card::new(Facts { process_started_ms: T0, visible: true, fork: true, fingerprint: Some("aaaa".into()) });
     before.prompt("do it");
     before.started();
     before.settled(false);
@@ -182,7 +192,11 @@ fn a_reload_goes_on_from_the_card() {
     let mut after = Card::new(Facts { process_started_ms: T0, fingerprint: Some("bbbb".into()), ..Facts::default() });
     after.resume(&left);
     let document = after.document(&status(), T0 + 1);
-    assert_eq!(document, { let mut same = left.clone(); same.last_activity = document.last_activity; same });
+    assert_eq!(document, {
+        let mut same = left.clone();
+        same.last_activity = document.last_activity;
+        same
+    });
     // A card that a former end had stamped does not say so any longer.
     let mut again = card();
     again.resume(&before.ended(&status(), T0));
