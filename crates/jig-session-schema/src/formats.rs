@@ -67,16 +67,31 @@ impl Format {
     /// Its JSON Schema (draft 2020-12).
     #[must_use]
     pub fn schema(&self, side: Side) -> Map<String, Value> {
-        let folder = match side {
-            Side::Reader => "",
-            Side::Writer => "writer/",
-        };
         let mut out = Map::new();
         out.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
-        out.insert("$id".into(), format!("{ID_BASE}{folder}{}.schema.json", self.name).into());
+        out.insert("$id".into(), format!("{ID_BASE}{}", self.schema_file(side)).into());
         out.insert("title".into(), self.title.into());
-        out.extend((self.schema)(side));
+        let shape = (self.schema)(side);
+        if !shape.contains_key("description") {
+            out.insert("description".into(), format!("{}.", self.title).into());
+        }
+        out.extend(shape);
         out
+    }
+
+    /// The schema as its file holds it: indented, with a newline at the end.
+    #[must_use]
+    pub fn schema_text(&self, side: Side) -> String {
+        format!("{:#}\n", Value::Object(self.schema(side)))
+    }
+
+    /// The schema's file below `schemas/`.
+    #[must_use]
+    pub fn schema_file(&self, side: Side) -> String {
+        match side {
+            Side::Reader => format!("{}.schema.json", self.name),
+            Side::Writer => format!("writer/{}.schema.json", self.name),
+        }
     }
 
     /// What the lenient reader says of a parsed document: fields it drops.
@@ -119,6 +134,7 @@ const TELL: &[(&str, &[&str])] = &[
 ];
 
 /// A line of the bridge in either direction, told apart by `t` or `op`.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum BridgeLine {
     /// To the host.

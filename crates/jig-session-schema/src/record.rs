@@ -243,6 +243,8 @@ macro_rules! lines {
         }
     ) => {
         $(#[doc = $about])*
+        // A line is read, used and dropped: a box around the larger ones would cost more than it saves.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum $Name {

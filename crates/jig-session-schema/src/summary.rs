@@ -23,10 +23,9 @@ impl Summary {
     /// # Errors
     /// As [`Summary::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
-        if bytes.len() <= DOCUMENT_BYTES && !json::is_too_deep(bytes) {
-            if let Ok(Plain(value)) = serde_json::from_slice::<Plain<Self>>(bytes) {
-                return Ok(Read { value, problems: Vec::new() });
-            }
+        let bounded = bytes.len() <= DOCUMENT_BYTES && !json::is_too_deep(bytes);
+        if bounded && let Ok(Plain(value)) = serde_json::from_slice::<Plain<Self>>(bytes) {
+            return Ok(Read { value, problems: Vec::new() });
         }
         let mut read = Self::read(bytes)?;
         read.value.forget_unknown();
