@@ -1,6 +1,7 @@
 //! The project's own tasks. `cargo xtask help` lists them.
 
 mod run;
+mod schemas;
 mod test;
 
 use std::process::ExitCode;
@@ -8,7 +9,10 @@ use std::process::ExitCode;
 /// A task: its name, what it is for, and what runs it with the rest of the arguments.
 type Task = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
-const TASKS: &[Task] = &[("test", "all checks and tests; with CI=true it also installs what they need", test::run_all)];
+const TASKS: &[Task] = &[
+    ("test", "all checks and tests; with CI=true it also installs what they need", test::run_all),
+    ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
+];
 
 fn main() -> anyhow::Result<ExitCode> {
     let args: Vec<String> = std::env::args().skip(1).collect();

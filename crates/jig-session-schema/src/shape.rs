@@ -534,7 +534,7 @@ fn nullable(schema: Value) -> Value {
                     map.into()
                 }
                 Some(Value::Array(_)) => map.into(),
-                _ => json!({ "anyOf": [map, null] }),
+                _ => json!({ "anyOf": [map, { "type": "null" }] }),
             }
         }
         other => other,
