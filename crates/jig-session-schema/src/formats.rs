@@ -16,6 +16,7 @@ pub struct Format {
     pub lines: bool,
     schema: fn(Side) -> Map<String, Value>,
     check: fn(Value) -> Result<Vec<FieldProblem>, ReadError>,
+    as_written: fn(Value) -> Option<Value>,
 }
 
 impl std::fmt::Debug for Format {
@@ -24,13 +25,20 @@ impl std::fmt::Debug for Format {
     }
 }
 
+fn as_written<T: Shape + serde::Serialize>(value: Value) -> Option<Value> {
+    crate::read::value::<T>(value).ok().and_then(|read| serde_json::to_value(read.value).ok())
+}
+
 fn check<T: Shape>(value: Value) -> Result<Vec<FieldProblem>, ReadError> {
     crate::read::value::<T>(value).map(|read| read.problems)
 }
 
 macro_rules! formats {
     ($( $name:literal, $title:literal, $lines:literal, $Ty:ty; )*) => {
-        &[$( Format { name: $name, title: $title, lines: $lines, schema: schema_of::<$Ty>, check: check::<$Ty> } ),*]
+        &[$( Format {
+            name: $name, title: $title, lines: $lines,
+            schema: schema_of::<$Ty>, check: check::<$Ty>, as_written: as_written::<$Ty>,
+        } ),*]
     };
 }
 
@@ -102,6 +110,12 @@ impl Format {
         (self.check)(value)
     }
 
+    /// What our own writer makes of a document; None when there is no such record in it.
+    #[must_use]
+    pub fn as_written(&self, value: Value) -> Option<Value> {
+        (self.as_written)(value)
+    }
+
     /// Tells a document's format by its version field and its other fields.
     #[must_use]
     pub fn of(value: &Value) -> Option<&'static Self> {
@@ -141,6 +155,15 @@ pub enum BridgeLine {
     ToHost(crate::bridge::ToHost),
     /// From the host.
     FromHost(crate::bridge::FromHost),
+}
+
+impl serde::Serialize for BridgeLine {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::ToHost(line) => line.serialize(serializer),
+            Self::FromHost(line) => line.serialize(serializer),
+        }
+    }
 }
 
 impl Shape for BridgeLine {
