@@ -1,1 +1,28 @@
 //! The writer: events in, one session's status file out.
+//!
+//! [`reduce`] is pure: an event and a session in, the session after it out. [`Publisher`] is the thin edge around it:
+//! it owns the file, writes it when its content changed, puts it back when it vanished, leaves it when another live
+//! process owns it, and removes it at the end. The document is its whole memory, so a publisher that lives as long as
+//! its session and one that lives for a single event are the same code.
+//!
+//! The crate knows no agent and prints nothing: clock, environment and process table are handed in.
+
+pub mod around;
+pub mod processes;
+mod publisher;
+pub mod reduce;
+
+use std::time::Duration;
+
+use jig_session_schema::time::Timestamp;
+
+pub use publisher::{Mode, Publisher, Refused, Setup};
+
+/// A moment: what stands in documents, and what timers are reckoned by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// The time of day.
+    pub wall: Timestamp,
+    /// Time since some fixed moment of this process; it never goes back.
+    pub mono: Duration,
+}

@@ -1,0 +1,217 @@
+//! How a session begins: whose process it is, which file is its own, what is continued, and whether it is a child.
+
+use std::time::Duration;
+
+use jig_session_atomic::Stamp;
+use jig_session_schema::event::{Event, SessionEvent};
+use jig_session_schema::shape::Patch;
+use jig_session_schema::status::{Agent, State, StateFrom, Status};
+use jig_session_schema::time::Timestamp;
+use jig_session_schema::{limits, names};
+
+use super::file::{Found, found, same_process};
+use super::{Live, Mode, Owner, Publisher, Refused, remembered};
+use crate::Now;
+use crate::processes::Ancestor;
+use crate::reduce::{Given, Memory, Session};
+
+/// Programs between an agent and its publisher that are not the agent.
+const WRAPPERS: [&str; 25] = [
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "csh", "tcsh", "nu", "pwsh", "env", "sudo", "doas",
+    "su", "nohup", "setsid", "timeout", "time", "xargs", "nice", "stdbuf", "script", "jig-session",
+];
+/// Variables that mark a process as another agent's child.
+const CHILD_MARKERS: [&str; 4] =
+    ["PI_SUBAGENT_RUN_ID", "PI_SUBAGENT_CHILD_AGENT", "PI_SUBAGENT_CHILD_INDEX", "PI_CREW_WORKER"];
+/// Variables that name the terminal, the outermost host first.
+const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX_PANE"];
+
+/// Where a session's document belongs, and what stands there.
+struct Place {
+    name: String,
+    /// The document of this session and this process: it is continued.
+    own: Option<Box<Status>>,
+    /// Another live process has the same session.
+    taken: bool,
+}
+
+impl Publisher {
+    /// Begins the session of an event, or continues it from its own document.
+    pub(super) fn begin(&mut self, event: &SessionEvent, from: &StateFrom, now: Now) -> Result<Live, Refused> {
+        let pid = event.pid.or_else(|| self.agents_process()).ok_or(Refused::NoProcess)?;
+        let at = event.at.unwrap_or(now.wall);
+        let mut fresh = self.fresh(event, pid, at);
+        fresh.state_from = Some(from.clone());
+        let place = self.place(&fresh, now).ok_or(Refused::EmptyId)?;
+        let (status, continued) = match place.own {
+            Some(own) => (*own, true),
+            None => (fresh, false),
+        };
+        let begins = self.setup.mode != Mode::OneShot { begins: false };
+        let owner = match place.taken && !begins {
+            _ if !continued && self.is_child(pid) => Owner::Parent,
+            true => Owner::Another,
+            false => Owner::Us,
+        };
+        let mut session = Session { status, memory: Memory::default() };
+        if continued {
+            let derived = self.derived_ticket(&session.status);
+            session.memory.ticket = remembered(&session.status, derived.as_deref());
+        }
+        let given = Given { at, from: from.clone(), repo: &super::file::repository };
+        session.apply(&Event::Session(event.clone()), &given);
+        Ok(Live {
+            session,
+            name: place.name,
+            owner,
+            capabilities: None,
+            written: None,
+            dirty: true,
+            next_write: Duration::ZERO,
+            next_check: now.mono + limits::RESTORE_INTERVAL,
+            next_around: Duration::MAX,
+        })
+    }
+
+    /// The document of a session that begins now.
+    fn fresh(&self, event: &SessionEvent, pid: u32, at: Timestamp) -> Status {
+        let environment = &self.setup.environment;
+        let mut status = Status::new();
+        status.agent = Some(Agent::new().name(self.setup.agent.clone()));
+        status.session.clone_from(&event.session);
+        status.pid = Some(pid);
+        status.process = self.setup.processes.identity(pid);
+        status.cwd = self.setup.cwd.to_string_lossy().into_owned();
+        status.state = State::Idle;
+        status.started_at = Some(at);
+        status.updated_at = Some(at);
+        status.state_at = Some(at);
+        // A terminal that the event names comes with its own variable, or with none.
+        if matches!(event.terminal, Patch::Keep)
+            && let Some((variable, value)) =
+                TERMINALS.iter().find_map(|name| Some((*name, environment.get(name)?)))
+        {
+            status.terminal = Some(value.to_owned());
+            status.terminal_from = Some(variable.to_owned());
+        }
+        if let Some(pane) = environment.get("TMUX_PANE") {
+            status.tmux_pane = Some(pane.to_owned());
+            let socket = environment.get("TMUX").and_then(|tmux| tmux.split(',').next());
+            status.tmux_socket = socket.map(str::to_owned);
+        }
+        status
+    }
+
+    /// The nearest ancestor that is neither a shell nor a wrapper.
+    fn agents_process(&self) -> Option<u32> {
+        let ancestors = self.setup.processes.ancestors(self.setup.pid);
+        let agent = ancestors.into_iter().find(|ancestor| !WRAPPERS.contains(&ancestor.name.as_str()));
+        agent.map(|agent| agent.pid)
+    }
+
+    /// The name under which the session's document stands; `None` for an empty id.
+    fn place(&mut self, fresh: &Status, now: Now) -> Option<Place> {
+        let plain = names::document_name(&fresh.session)?;
+        let hashed = names::hashed_name(&fresh.session)?;
+        let free = |name: &str| Place { name: name.to_owned(), own: None, taken: false };
+        if self.dir(now).is_none() {
+            return Some(free(&plain));
+        }
+        let dir = self.dir.as_ref()?;
+        let processes = &*self.setup.processes;
+        let mut place = None;
+        for name in [&plain, &hashed] {
+            let Found::Document(other, _) = found(dir, &format!("{name}.json")) else {
+                place = place.or_else(|| Some(free(name)));
+                continue;
+            };
+            if other.session != fresh.session {
+                // A live session's name is not free; the longer one is.
+                if processes.verdict(&other).is_over() {
+                    place = place.or_else(|| Some(free(name)));
+                }
+                continue;
+            }
+            if same_process(&other, fresh) {
+                return Some(Place { name: name.clone(), own: Some(other), taken: false });
+            }
+            let taken = !processes.verdict(&other).is_over();
+            place = place.or_else(|| Some(Place { name: name.clone(), own: None, taken }));
+        }
+        Some(place.unwrap_or_else(|| free(&hashed)))
+    }
+
+    /// A child publishes nothing: it is marked as one, or it runs below a live session's process in that process's
+    /// terminal, or in none.
+    fn is_child(&self, pid: u32) -> bool {
+        let environment = &self.setup.environment;
+        if CHILD_MARKERS.iter().any(|marker| environment.get(marker).is_some()) {
+            return true;
+        }
+        let processes = &*self.setup.processes;
+        let ancestors = processes.ancestors(pid);
+        if ancestors.is_empty() {
+            return false;
+        }
+        let own_terminal = processes.terminal(pid);
+        let Some(dir) = &self.dir else { return false };
+        let mut child = false;
+        let scanned = dir.scan(limits::STATUS_BYTES, |entry| {
+            let Ok((bytes, _)) = entry.content else { return };
+            if child {
+                return;
+            }
+            let Ok(record) = Status::read(bytes) else { return };
+            child = ancestors.iter().any(|ancestor| {
+                is_of(&record.value, ancestor) && (own_terminal.is_none() || own_terminal == ancestor.terminal)
+            });
+        });
+        scanned.is_ok() && child
+    }
+
+    /// Removes what crashed sessions left, once in a lasting publisher's life.
+    pub(super) fn sweep_once(&mut self, now: Now) {
+        if self.swept || self.setup.mode != Mode::Lasting {
+            return;
+        }
+        self.swept = true;
+        let (Some(dir), Some(live)) = (&self.dir, &self.live) else { return };
+        let own = format!("{}.json", live.name);
+        let processes = &*self.setup.processes;
+        let mut over: Vec<(std::ffi::OsString, Stamp)> = Vec::new();
+        let scanned = dir.scan(limits::STATUS_BYTES, |entry| {
+            let Ok((bytes, stamp)) = entry.content else { return };
+            if entry.name.to_str() == Some(&own) {
+                return;
+            }
+            if Status::read(bytes).is_ok_and(|record| processes.verdict(&record.value).is_over()) {
+                over.push((entry.name.to_owned(), stamp));
+            }
+        });
+        let mut errors: Vec<String> = scanned.err().map(|error| error.to_string()).into_iter().collect();
+        for (name, stamp) in over {
+            errors.extend(dir.remove_judged(&name, &stamp).err().map(|error| error.to_string()));
+        }
+        let swept = dir.sweep(now.wall.epoch_ms(), |pid| processes.is_gone(pid));
+        errors.extend(swept.err().map(|error| error.to_string()));
+        self.notes.extend(errors);
+    }
+
+    /// The ticket that the variable or the branch names, without what events say.
+    fn derived_ticket(&self, status: &Status) -> Option<String> {
+        let branch = super::file::branch(&status.cwd);
+        let sources = crate::around::Sources {
+            named: &crate::around::Named::Unsaid,
+            variable: self.setup.environment.get("JIG_TICKET"),
+            branch: branch.as_deref(),
+        };
+        crate::around::look(&self.setup.config, sources).ticket.map(|ticket| ticket.key)
+    }
+}
+
+/// Whether a record is of exactly this process. A record without a start names nothing surely enough to silence
+/// another session.
+fn is_of(record: &Status, ancestor: &Ancestor) -> bool {
+    let start = record.process.as_ref().and_then(|process| process.start.as_deref());
+    record.pid == Some(ancestor.pid) && start.is_some() && start == ancestor.start.as_deref()
+}

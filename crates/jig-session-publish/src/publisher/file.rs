@@ -1,0 +1,216 @@
+//! The file: written in one step, restored when it vanishes, left alone when another owns it, removed at the end.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jig_session_atomic::{PrivateDir, Reason, Stamp};
+use jig_session_schema::status::Status;
+use jig_session_schema::{limits, names};
+
+use super::{Owner, Publisher};
+use crate::Now;
+
+/// The first pause after a failed write.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// What we wrote last.
+pub(super) struct Written {
+    pub(super) stamp: Stamp,
+    status: Status,
+}
+
+/// Writes that fail.
+pub(super) struct Failing {
+    /// What was said about it; said again only when it changes.
+    message: String,
+    pause: Duration,
+    pub(super) retry_at: Duration,
+}
+
+/// What stands under our name.
+pub(super) enum Found {
+    Nothing,
+    /// A file that holds no document of ours, nor one that anybody could own.
+    Unreadable,
+    /// A document of a format newer than this program: nobody here may judge it.
+    Foreign,
+    Document(Box<Status>, Stamp),
+}
+
+impl Publisher {
+    /// The folder, opened when it is first needed, and again after it could not be.
+    pub(super) fn dir(&mut self, now: Now) -> Option<&PrivateDir> {
+        if self.dir.is_none() {
+            match PrivateDir::open(&self.setup.places.sessions) {
+                Ok(dir) => {
+                    let path = dir.path().display();
+                    self.notes.extend(dir.notices().iter().map(|notice| format!("{path}: {notice}")));
+                    self.dir = Some(dir);
+                }
+                Err(error) => self.failed(&error, now),
+            }
+        }
+        self.dir.as_ref()
+    }
+
+    /// Whether the pause after a failure is over.
+    pub(super) fn may_retry(&self, now: Now) -> bool {
+        self.failing.as_ref().is_none_or(|failing| now.mono >= failing.retry_at)
+    }
+
+    pub(super) fn write(&mut self, now: Now) {
+        if self.dir(now).is_none() || !self.still_ours(now) {
+            return;
+        }
+        let (Some(dir), Some(live)) = (&self.dir, &mut self.live) else { return };
+        live.dirty = false;
+        let mut status = std::mem::take(&mut live.session.status);
+        let same = live.written.as_ref().is_some_and(|written| {
+            status.updated_at = written.status.updated_at;
+            written.status == status
+        });
+        if same {
+            live.session.status = status;
+            return;
+        }
+        status.updated_at = now.wall;
+        let text = serde_json::to_vec(&status).unwrap_or_default();
+        live.session.status = status.clone();
+        match dir.write(format!("{}.json", live.name), &text) {
+            Ok(stamp) => {
+                live.written = Some(Written { stamp, status });
+                live.next_write = now.mono + limits::WRITE_INTERVAL;
+                live.next_check = now.mono + limits::RESTORE_INTERVAL;
+                if self.failing.take().is_some() {
+                    self.notes.push(format!("the status file is written again: {}.json", live.name));
+                }
+            }
+            Err(error) => {
+                live.dirty = true;
+                self.failed(&error, now);
+            }
+        }
+    }
+
+    /// One message per change of error; the pauses between tries grow.
+    fn failed(&mut self, error: &jig_session_atomic::Error, now: Now) {
+        let message = error.to_string();
+        let last = self.failing.take();
+        let pause = last.as_ref().map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE));
+        if last.is_none_or(|last| last.message != message) {
+            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            self.notes.push(format!("{message}{hint}; the session goes on unpublished and is tried again"));
+        }
+        self.failing = Some(Failing { message, pause, retry_at: now.mono + pause });
+    }
+
+    /// Looks whether our file is still there and still ours.
+    pub(super) fn check(&mut self, now: Now) {
+        if let Some(live) = &mut self.live {
+            live.next_check = now.mono + limits::RESTORE_INTERVAL;
+            if live.owner == Owner::Parent {
+                live.next_check = Duration::MAX;
+                return;
+            }
+        }
+        if self.still_ours(now)
+            && let (Some(dir), Some(live)) = (&self.dir, &mut self.live)
+            && let Ok(stamp) = dir.stamp(format!("{}.json", live.name))
+            && live.written.as_ref().map(|written| written.stamp) != stamp
+        {
+            live.written = None;
+            live.dirty = true;
+        }
+    }
+
+    /// Whether we may write. A look at the file's version is all it costs while nobody else has touched it.
+    fn still_ours(&mut self, now: Now) -> bool {
+        if self.dir(now).is_none() {
+            return true;
+        }
+        let (Some(dir), Some(live)) = (&self.dir, &mut self.live) else { return false };
+        let file = format!("{}.json", live.name);
+        let untouched = match dir.stamp(&file) {
+            Ok(stamp) => live.written.as_ref().map(|written| written.stamp) == stamp && live.owner == Owner::Us,
+            Err(_) => true,
+        };
+        if untouched {
+            return true;
+        }
+        let ours = &live.session.status;
+        let processes = &*self.setup.processes;
+        let owner = match found(dir, &file) {
+            Found::Nothing | Found::Unreadable => Owner::Us,
+            Found::Foreign => Owner::Another,
+            Found::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
+            Found::Document(other, _) if processes.verdict(&other).is_over() => Owner::Us,
+            // Two live processes with one id: the one whose session began last owns the file.
+            Found::Document(other, _) if other.session == ours.session => {
+                if ours.started_at > other.started_at { Owner::Us } else { Owner::Another }
+            }
+            // Another session with the same safe name came first: ours takes its longer name.
+            Found::Document(..) => {
+                if let Some(hashed) = names::hashed_name(&ours.session) {
+                    live.name = hashed;
+                    live.written = None;
+                    live.dirty = true;
+                }
+                Owner::Us
+            }
+        };
+        if owner != live.owner {
+            live.owner = owner;
+            live.dirty = true;
+            live.written = None;
+        }
+        owner == Owner::Us
+    }
+
+    /// Removes our file; one that another process owns by now stays.
+    pub(super) fn remove(&mut self) {
+        let (Some(dir), Some(live)) = (&self.dir, &self.live) else { return };
+        if live.owner != Owner::Us {
+            return;
+        }
+        let file = format!("{}.json", live.name);
+        let ours = &live.session.status;
+        if let Found::Document(found, stamp) = found(dir, &file)
+            && found.session == ours.session
+            && same_process(&found, ours)
+            && let Err(error) = dir.remove_judged(&file, &stamp)
+        {
+            self.notes.push(error.to_string());
+        }
+    }
+}
+
+/// What stands under a name.
+pub(super) fn found(dir: &PrivateDir, file: &str) -> Found {
+    match dir.read(file, limits::STATUS_BYTES) {
+        Err(problem) if problem.reason == Reason::Missing => Found::Nothing,
+        Err(_) => Found::Unreadable,
+        Ok(read) => match Status::read(&read.bytes) {
+            Ok(status) => Found::Document(Box::new(status.value), read.stamp),
+            Err(jig_session_schema::read::ReadError::Unsupported { .. }) => Found::Foreign,
+            Err(_) => Found::Unreadable,
+        },
+    }
+}
+
+/// Whether two documents name the same process: the same pid, and the same start where both tell one.
+pub(super) fn same_process(one: &Status, other: &Status) -> bool {
+    let start = |status: &Status| status.process.as_ref().map(|process| process.start.clone());
+    one.pid == other.pid && start(one) == start(other)
+}
+
+/// The root of the repository that holds a path.
+pub(super) fn repository(path: &Path) -> Option<PathBuf> {
+    jig_session_git::root_of(path)
+}
+
+/// The branch that is checked out where the session works.
+pub(super) fn branch(cwd: &str) -> Option<String> {
+    jig_session_git::branch_of(Path::new(cwd))
+}

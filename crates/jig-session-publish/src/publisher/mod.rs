@@ -1,0 +1,304 @@
+//! The thin edge around the reducer: which file is ours, when it is written, when it goes.
+//!
+//! It is polled: events are fed, and [`Publisher::tick`] is called at [`Publisher::deadline`]. Nothing here waits,
+//! reads a clock or the environment; a failing disk costs the feeder nothing but the file.
+
+mod begin;
+mod file;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jig_session_atomic::PrivateDir;
+use jig_session_schema::event::{CapabilitiesEvent, Event, SessionEvent};
+use jig_session_schema::limits;
+use jig_session_schema::places::{Environment, Places};
+use jig_session_schema::status::{AgentName, Answer, StateFrom, Status};
+
+use crate::Now;
+use crate::around::{self, Config, Named, Sources};
+use crate::processes::Processes;
+use crate::reduce::{Given, Session};
+use file::{Failing, Written};
+
+/// What a publisher is made with.
+pub struct Setup {
+    /// The agent whose sessions are published.
+    pub agent: AgentName,
+    /// The environment of the publisher; the agent's, as far as the terminal goes.
+    pub environment: Environment,
+    /// Where the files are.
+    pub places: Places,
+    /// The publisher's working folder.
+    pub cwd: PathBuf,
+    /// Where tickets and workflows are.
+    pub config: Config,
+    /// The process table.
+    pub processes: Box<dyn Processes>,
+    /// The publisher's own process id: the agent is looked for among its ancestors.
+    pub pid: u32,
+    /// How the publisher is used.
+    pub mode: Mode,
+}
+
+/// How a publisher is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It lives as long as the session: what crashed sessions left is removed at its start.
+    Lasting,
+    /// It lives for one event: it takes nothing from a live owner unless the event begins a session, and looks at no
+    /// other file than its own, except once, when it creates that.
+    OneShot {
+        /// The event begins a session.
+        begins: bool,
+    },
+}
+
+/// Why an event was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Another event came before the session began.
+    #[error("no session has begun: the first line is a session event")]
+    NotBegun,
+    /// An empty id has no file name.
+    #[error("the session's id is empty")]
+    EmptyId,
+    /// No process was named, and none of the publisher's ancestors can be the agent.
+    #[error("no pid was given, and no ancestor of this process can be the agent")]
+    NoProcess,
+}
+
+/// Who owns the file of the session that is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// This publisher.
+    Us,
+    /// Another live process with the same session: nothing is written or removed.
+    Another,
+    /// Nobody: the session is another agent's child and publishes nothing.
+    Parent,
+}
+
+/// One session that is being published.
+struct Live {
+    session: Session,
+    /// The document's name, without `.json`.
+    name: String,
+    owner: Owner,
+    capabilities: Option<CapabilitiesEvent>,
+    /// What stands on disk, as far as we wrote it.
+    written: Option<Written>,
+    /// The content has changed since it was written last.
+    dirty: bool,
+    /// No write before this.
+    next_write: Duration,
+    /// The next look at our own file.
+    next_check: Duration,
+    /// The next look around.
+    next_around: Duration,
+}
+
+/// Publishes the sessions of one agent, one after the other.
+pub struct Publisher {
+    setup: Setup,
+    dir: Option<PrivateDir>,
+    live: Option<Live>,
+    failing: Option<Failing>,
+    swept: bool,
+    notes: Vec<String>,
+}
+
+impl Publisher {
+    /// A publisher that has not begun a session; nothing is read or written yet.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        Self { setup, dir: None, live: None, failing: None, swept: false, notes: Vec::new() }
+    }
+
+    /// Takes an event that `publish` or a bridge told.
+    ///
+    /// # Errors
+    /// When no session has begun, or none can begin with this event.
+    pub fn feed(&mut self, event: &Event, now: Now) -> Result<(), Refused> {
+        self.feed_from(event, &StateFrom::EVENT, now)
+    }
+
+    /// Takes an event; `from` is what `stateFrom` says about it, such as `hook:Stop`.
+    ///
+    /// # Errors
+    /// When no session has begun, or none can begin with this event.
+    pub fn feed_from(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
+        match event {
+            Event::Session(event) => self.session(event, from, now),
+            Event::End(event) => {
+                self.live.as_ref().ok_or(Refused::NotBegun)?;
+                self.close(event.keep == Some(true), now);
+                Ok(())
+            }
+            _ => self.change(event, from, now),
+        }
+    }
+
+    fn session(&mut self, event: &SessionEvent, from: &StateFrom, now: Now) -> Result<(), Refused> {
+        let same = self.live.as_ref().is_some_and(|live| {
+            let status = &live.session.status;
+            status.session == event.session && event.pid.is_none_or(|pid| Some(pid) == status.pid)
+        });
+        if same {
+            return self.change(&Event::Session(event.clone()), from, now);
+        }
+        let begun = self.begin(event, from, now)?;
+        self.end_former(&begun, now);
+        self.live = Some(begun);
+        self.sweep_once(now);
+        self.look_around(now);
+        Ok(())
+    }
+
+    /// The session that was published until now ends when another one begins; a new process of the same session only
+    /// goes on with its file.
+    fn end_former(&mut self, begun: &Live, now: Now) {
+        if self.live.as_ref().is_some_and(|live| live.session.status.session != begun.session.status.session) {
+            self.close(false, now);
+        }
+    }
+
+    fn change(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
+        let live = self.live.as_mut().ok_or(Refused::NotBegun)?;
+        let given = Given { at: event.at().unwrap_or(now.wall), from: from.clone(), repo: &file::repository };
+        live.session.apply(event, &given);
+        live.dirty = true;
+        match event {
+            Event::Capabilities(event) => live.capabilities = Some(event.clone()),
+            Event::Ticket(_) => self.look_around(now),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Looks at the ticket and the workflow, and says when to look again.
+    fn look_around(&mut self, now: Now) {
+        let Some(live) = &mut self.live else { return };
+        if live.owner == Owner::Parent {
+            live.next_around = Duration::MAX;
+            return;
+        }
+        let config = &self.setup.config;
+        let branch = file::branch(&live.session.status.cwd);
+        let sources = Sources {
+            named: &live.session.memory.ticket,
+            variable: self.setup.environment.get("JIG_TICKET"),
+            branch: branch.as_deref(),
+        };
+        let seen = around::look(config, sources);
+        let before = live.session.status.clone();
+        live.session.around(&seen, &file::repository);
+        live.dirty |= before != live.session.status;
+        let changes = config.tickets.is_some() || !config.workflows.is_empty();
+        live.next_around = if changes { now.mono + limits::RESTORE_INTERVAL } else { Duration::MAX };
+    }
+
+    /// Does what is due: writes, looks at the own file, looks around.
+    pub fn tick(&mut self, now: Now) {
+        let Some(live) = &self.live else { return };
+        if now.mono >= live.next_around {
+            self.look_around(now);
+        }
+        let Some(live) = &self.live else { return };
+        if now.mono >= live.next_check {
+            self.check(now);
+        }
+        let Some(live) = &self.live else { return };
+        if live.owner == Owner::Us && live.dirty && now.mono >= live.next_write && self.may_retry(now) {
+            self.write(now);
+        }
+    }
+
+    /// The monotonic time at which [`Publisher::tick`] has something to do; `None` while no session is published.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        let live = self.live.as_ref()?;
+        let mut due = live.next_check.min(live.next_around);
+        if live.owner == Owner::Us && live.dirty {
+            let retry = self.failing.as_ref().map_or(Duration::ZERO, |failing| failing.retry_at);
+            due = due.min(live.next_write.max(retry));
+        }
+        (due < Duration::MAX).then_some(due)
+    }
+
+    /// Writes what has changed at once, as the end of a one-shot use must.
+    pub fn flush(&mut self, now: Now) {
+        if self.live.as_ref().is_some_and(|live| live.owner == Owner::Us && live.dirty) {
+            self.write(now);
+        }
+    }
+
+    /// Ends the session: its file goes, unless it is kept for the process's next session event.
+    pub fn close(&mut self, keep: bool, now: Now) {
+        if keep {
+            self.flush(now);
+        } else {
+            self.remove();
+        }
+        self.live = None;
+    }
+
+    /// Records the answer to a request, for the next write.
+    pub fn answer(&mut self, answer: Answer) {
+        if let Some(live) = &mut self.live {
+            live.session.answer(answer);
+            live.dirty = true;
+        }
+    }
+
+    /// The document of the session that is published, as it will be written next.
+    #[must_use]
+    pub fn status(&self) -> Option<&Status> {
+        self.live.as_ref().map(|live| &live.session.status)
+    }
+
+    /// The answer that a request of this id got, if it is remembered.
+    #[must_use]
+    pub fn answered(&self, id: &str) -> Option<&Answer> {
+        self.live.as_ref()?.session.answered(id)
+    }
+
+    /// What the session may be asked for: its last `capabilities` event.
+    #[must_use]
+    pub fn capabilities(&self) -> Option<&CapabilitiesEvent> {
+        self.live.as_ref()?.capabilities.as_ref()
+    }
+
+    /// The document's name without `.json`, while this publisher owns the file: requests of that name are ours.
+    #[must_use]
+    pub fn owned_name(&self) -> Option<&str> {
+        self.live.as_ref().filter(|live| live.owner == Owner::Us).map(|live| live.name.as_str())
+    }
+
+    /// The status file's path, whether it is written yet or not. `None` without a session, and for a child's.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        let live = self.live.as_ref().filter(|live| live.owner != Owner::Parent)?;
+        Some(self.setup.places.sessions.join(format!("{}.json", live.name)))
+    }
+
+    /// Whether what was published last is on disk.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.written.is_some() && !live.dirty) && self.failing.is_none()
+    }
+
+    /// What a person should hear of since the last call, for stderr or the log.
+    pub fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+}
+
+/// Continues the ticket that an event named before this publisher began; one that the variable or the branch names
+/// is found again by itself.
+fn remembered(status: &Status, derived: Option<&str>) -> Named {
+    match &status.ticket {
+        Some(ticket) if derived != Some(ticket.key.as_str()) => Named::Ticket(ticket.clone()),
+        _ => Named::Unsaid,
+    }
+}
