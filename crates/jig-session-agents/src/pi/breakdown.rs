@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use jig_session_schema::status::{ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool};
+use jig_session_schema::status::{
+    Basis, ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool, PartName,
+};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
 /// Characters a token stands for, where nothing better is known. Pi estimates by the same number.
-const CHARS_PER_TOKEN: u64 = 4;
+pub(super) const CHARS_PER_TOKEN: u64 = 4;
 
 /// The parts, in the order in which they are written.
 const PARTS: [&str; 12] = [
@@ -27,12 +29,14 @@ const PARTS: [&str; 12] = [
 /// The parts that a compaction replaces by its summary.
 const CONVERSATION: [&str; 8] =
     ["user", "assistant", "thinking", "toolCalls", "toolResults", "jig", "compaction", "other"];
+/// How the types of Jig's own messages begin.
+const OUR_MESSAGES: [&str; 2] = ["jig", "session-bus"];
 /// Which part a section of Pi's system prompt belongs to; all others are the system prompt's own.
 const SECTIONS: [(&str, &str); 3] = [("tools", "tools"), ("skills", "skills"), ("project_context", "contextFiles")];
 
 #[derive(Debug, Default)]
 struct Tool {
-    source: String,
+    source: Option<String>,
     chars: u64,
     on: bool,
 }
@@ -40,7 +44,7 @@ struct Tool {
 #[derive(Debug)]
 struct Named {
     name: String,
-    path: String,
+    path: Option<String>,
     chars: u64,
     on: bool,
 }
@@ -59,16 +63,25 @@ pub(super) struct Breakdown {
 }
 
 impl Breakdown {
-    /// What `hello` tells: the tools that exist, which of them are on, and the skills.
-    pub(super) fn hello(&mut self, line: &Value) {
+    /// What there is: the tools, which of them are on, and the skills.
+    pub(super) fn offers(&mut self, line: &Value) {
+        let mut before = std::mem::take(&mut self.tools);
         for tool in list(line, "tools") {
             let Some(name) = tool["name"].as_str() else { continue };
-            let source = tool["source"].as_str().unwrap_or_default().to_owned();
-            self.tools.insert(name.to_owned(), Tool { source, ..Tool::default() });
+            let mut known = before.remove(name).unwrap_or_default();
+            known.source = tool["source"].as_str().map(str::to_owned);
+            // What the transcript says was declared is exact; what the tool would be declared as is a good guess.
+            if let Some(chars) = tool["chars"].as_u64().filter(|_| known.chars == 0) {
+                known.chars = chars;
+            }
+            self.tools.insert(name.to_owned(), known);
         }
         self.active(&line["active"]);
-        let skills = list(line, "skills").filter_map(Value::as_str);
-        self.skills = skills.map(|name| Named { name: name.to_owned(), path: String::new(), chars: 0, on: true }).collect();
+        let mut before = std::mem::take(&mut self.skills);
+        for name in list(line, "skills").filter_map(Value::as_str) {
+            let known = before.iter().position(|skill| skill.name == name).map(|at| before.swap_remove(at));
+            self.skills.push(known.unwrap_or_else(|| Named { name: name.to_owned(), path: None, chars: 0, on: true }));
+        }
     }
 
     /// Which tools are declared to the model now.
@@ -83,7 +96,7 @@ impl Breakdown {
     pub(super) fn prompt(&mut self, line: &Value) {
         let named = |items: &str, name: &str| {
             let read = |item: &Value| {
-                let path = item["path"].as_str().unwrap_or_default().to_owned();
+                let path = item["path"].as_str().map(str::to_owned);
                 let chars = item["chars"].as_u64().unwrap_or_default();
                 Some(Named { name: item[name].as_str()?.to_owned(), path, chars, on: true })
             };
@@ -117,12 +130,13 @@ impl Breakdown {
         }
     }
 
-    /// One message, of the live run or of the transcript: `role`, `chars` and, for a system message, its patches.
-    pub(super) fn message(&mut self, message: &Value) {
-        let chars = |name: &str| message["chars"][name].as_u64().unwrap_or_default();
+    /// One message, of the live run or of the transcript. `sizes` holds its `chars` and, for a system message, the
+    /// patches to sections and tools.
+    pub(super) fn message(&mut self, role: &str, custom_type: Option<&str>, sizes: &Value) {
+        let chars = |name: &str| sizes["chars"][name].as_u64().unwrap_or_default();
         let text = chars("text");
-        match message["role"].as_str().unwrap_or_default() {
-            "system" => self.system(message),
+        match role {
+            "system" => self.system(sizes),
             "user" => self.add("user", text),
             "assistant" => {
                 self.add("assistant", text);
@@ -131,15 +145,16 @@ impl Breakdown {
             }
             "toolResult" => self.add("toolResults", chars("toolResult").max(text)),
             "custom" => {
-                let ours = message["customType"].as_str().is_some_and(|kind| kind.contains("session"));
+                let ours = custom_type.is_some_and(|kind| OUR_MESSAGES.iter().any(|ours| kind.starts_with(ours)));
                 self.add(if ours { "jig" } else { "other" }, text);
             }
             _ => self.add("other", text),
         }
     }
 
-    fn system(&mut self, message: &Value) {
-        if let Some(sections) = message["sections"].as_object() {
+    /// The patches of a system message: sections by name, tools added and removed.
+    pub(super) fn system(&mut self, sizes: &Value) {
+        if let Some(sections) = sizes["sections"].as_object() {
             for (name, chars) in sections {
                 match chars.as_u64() {
                     Some(chars) => self.sections.insert(name.clone(), chars),
@@ -147,13 +162,13 @@ impl Breakdown {
                 };
             }
         }
-        for tool in list(message, "toolsAdded") {
+        for tool in list(sizes, "toolsAdded") {
             let Some(name) = tool["name"].as_str() else { continue };
             let known = self.tools.entry(name.to_owned()).or_default();
             known.chars = tool["chars"].as_u64().unwrap_or_default();
             known.on = true;
         }
-        for name in list(message, "toolsRemoved").filter_map(|tool| tool.as_str().or(tool["name"].as_str())) {
+        for name in list(sizes, "toolsRemoved").filter_map(|tool| tool.as_str().or(tool["name"].as_str())) {
             if let Some(tool) = self.tools.get_mut(name) {
                 tool.on = false;
             }
@@ -165,6 +180,11 @@ impl Breakdown {
         for part in CONVERSATION {
             self.conversation.remove(part);
         }
+        self.summarised(chars);
+    }
+
+    /// A summary of so many characters stands in the context.
+    pub(super) fn summarised(&mut self, chars: u64) {
         self.add("compaction", chars);
     }
 
@@ -195,7 +215,7 @@ impl Breakdown {
 
     /// The document: scaled so that its parts sum to `tokens`, the agent's own last real count; without one, an
     /// estimate. `None` while nothing is known to fill the context.
-    pub(super) fn detail(&self, at: Timestamp, tokens: Option<u64>, window: Option<u64>) -> Option<ContextDetail> {
+    pub(super) fn detail(&self, at: Option<Timestamp>, tokens: Option<u64>, window: Option<u64>) -> Option<ContextDetail> {
         let chars: Vec<u64> = PARTS.iter().map(|part| self.part(part)).collect();
         let sum: u64 = chars.iter().sum();
         if sum == 0 {
@@ -209,42 +229,20 @@ impl Breakdown {
         let shares = shared_out(&chars, sum, total);
         let mut tools: Vec<_> = self.tools.iter().collect();
         tools.sort_by(|a, b| (b.1.on, b.1.chars).cmp(&(a.1.on, a.1.chars)).then_with(|| a.0.cmp(b.0)));
-        Some(ContextDetail {
-            at: Some(at),
-            basis: if tokens.is_some() { "measured" } else { "estimate" }.into(),
-            window,
-            total,
-            parts: PARTS
-                .iter()
-                .zip(shares)
-                .filter(|(_, tokens)| *tokens > 0)
-                .map(|(part, tokens)| ContextPart { part: (*part).into(), tokens })
-                .collect(),
-            tools: tools
-                .into_iter()
-                .map(|(name, tool)| ContextTool {
-                    name: name.clone(),
-                    source: tool.source.clone(),
-                    tokens: scaled(tool.chars),
-                    on: tool.on,
-                })
-                .collect(),
-            skills: self
-                .skills
-                .iter()
-                .map(|skill| ContextSkill {
-                    name: skill.name.clone(),
-                    path: skill.path.clone(),
-                    tokens: scaled(skill.chars),
-                    on: skill.on,
-                })
-                .collect(),
-            context_files: self
-                .files
-                .iter()
-                .map(|file| ContextFile { path: file.path.clone(), tokens: scaled(file.chars) })
-                .collect(),
-        })
+        let parts = PARTS.iter().zip(shares).filter(|(_, tokens)| *tokens > 0);
+        let parts = parts.filter_map(|(part, tokens)| Some(ContextPart::new().part(PartName::new(*part)?).tokens(tokens)));
+        let tools = tools.into_iter().map(|(name, tool)| {
+            let tokens = scaled(tool.chars);
+            ContextTool::new().name(name.clone()).source(tool.source.clone()).tokens(tokens).on(tool.on)
+        });
+        let skills = self.skills.iter().map(|skill| {
+            let tokens = scaled(skill.chars);
+            ContextSkill::new().name(skill.name.clone()).path(skill.path.clone()).tokens(tokens).on(skill.on)
+        });
+        let files = self.files.iter().map(|file| ContextFile::new().path(file.name.clone()).tokens(scaled(file.chars)));
+        let basis = if tokens.is_some() { Basis::Measured } else { Basis::Estimate };
+        let detail = ContextDetail::new().at(at).basis(basis).window(window).total(Some(total));
+        Some(detail.parts(parts.collect()).tools(tools.collect()).skills(skills.collect()).context_files(files.collect()))
     }
 }
 
@@ -277,22 +275,22 @@ mod tests {
 
     use super::*;
 
-    fn at() -> Timestamp {
-        Timestamp::from_epoch_ms(1_795_976_328_757)
+    fn at() -> Option<Timestamp> {
+        Some(Timestamp::from_epoch_ms(1_795_976_328_757))
     }
 
     fn filled() -> Breakdown {
         let mut breakdown = Breakdown::default();
-        breakdown.hello(&json!({"tools": [{"name": "read", "source": "builtin"}, {"name": "grep", "source": "builtin"}],
+        breakdown.offers(&json!({"tools": [{"name": "read", "source": "builtin"}, {"name": "grep", "source": "builtin"}],
             "active": ["read"], "skills": ["git-notes", "pdf-tools"]}));
-        breakdown.message(&json!({"role": "system", "sections": {"preamble": 400, "tools": 100, "skills": 80,
+        breakdown.message("system", None, &json!({"sections": {"preamble": 400, "tools": 100, "skills": 80,
             "project_context": 60, "cwd": 20}, "toolsAdded": [{"name": "read", "chars": 300}]}));
         breakdown.prompt(&json!({"skills": [{"name": "git-notes", "path": "/s/g", "chars": 40}],
             "contextFiles": [{"path": "/p/AGENTS.md", "chars": 50}], "promptChars": 660}));
-        breakdown.message(&json!({"role": "user", "chars": {"text": 40}}));
-        breakdown.message(&json!({"role": "assistant", "chars": {"text": 8, "thinking": 12, "toolCalls": 20}}));
-        breakdown.message(&json!({"role": "toolResult", "chars": {"toolResult": 60}}));
-        breakdown.message(&json!({"role": "custom", "customType": "session-bus", "chars": {"text": 16}}));
+        breakdown.message("user", None, &json!({"chars": {"text": 40}}));
+        breakdown.message("assistant", None, &json!({"chars": {"text": 8, "thinking": 12, "toolCalls": 20}}));
+        breakdown.message("toolResult", None, &json!({"chars": {"toolResult": 60}}));
+        breakdown.message("custom", Some("session-bus"), &json!({"chars": {"text": 16}}));
         breakdown
     }
 
@@ -303,8 +301,8 @@ mod tests {
     #[test]
     fn an_estimate_is_a_quarter_of_the_characters() {
         let detail = filled().detail(at(), None, Some(1000)).unwrap();
-        assert_eq!(detail.basis.to_string(), "estimate");
-        assert_eq!(detail.total, 279);
+        assert_eq!(detail.basis, Basis::Estimate);
+        assert_eq!(detail.total, Some(279));
         let right = [
             ("system", 105), ("tools", 100), ("skills", 20), ("contextFiles", 15), ("user", 10), ("assistant", 2),
             ("thinking", 3), ("toolCalls", 5), ("toolResults", 15), ("jig", 4),
@@ -316,7 +314,7 @@ mod tests {
     fn measured_parts_sum_to_the_agents_own_count() {
         for tokens in [1, 7, 279, 1000, 1_000_003, 9_007_199_254_740_991] {
             let detail = filled().detail(at(), Some(tokens), None).unwrap();
-            assert_eq!((detail.total, detail.basis.to_string().as_str()), (tokens, "measured"));
+            assert_eq!((detail.total, detail.basis), (Some(tokens), Basis::Measured));
             assert_eq!(detail.parts.iter().map(|part| part.tokens).sum::<u64>(), tokens);
         }
     }
@@ -334,9 +332,9 @@ mod tests {
     #[test]
     fn a_later_system_message_patches_sections_and_tools() {
         let mut breakdown = filled();
-        breakdown.message(&json!({"role": "system", "sections": {"skills": null, "preamble": 40}, "toolsRemoved": ["read"]}));
+        breakdown.message("system", None, &json!({"sections": {"skills": null, "preamble": 40}, "toolsRemoved": ["read"]}));
         let detail = breakdown.detail(at(), None, None).unwrap();
-        assert!(detail.parts.iter().all(|part| part.part.to_string() != "skills"));
+        assert!(detail.parts.iter().all(|part| part.part != PartName::SKILLS));
         assert_eq!(detail.tools.iter().filter(|tool| tool.on).count(), 0);
     }
 

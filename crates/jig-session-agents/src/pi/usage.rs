@@ -1,0 +1,111 @@
+//! Tokens and cost of messages, and what they make of the context.
+
+use jig_session_schema::event::{ContextEvent, Event, UsageEvent, UsageMode};
+use jig_session_schema::shape::Patch;
+use jig_session_schema::time::Timestamp;
+use serde_json::Value;
+
+use super::breakdown::CHARS_PER_TOKEN;
+use super::{Bridge, text};
+
+/// One message's usage, or the sum of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tokens {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+    /// US dollars; `None` when a call with tokens had no price.
+    cost: Option<f64>,
+    /// Tokens in the context after it.
+    pub(super) total: u64,
+}
+
+impl Tokens {
+    /// Nothing used yet: a cost of zero is a real sum.
+    pub(super) const NONE: Self =
+        Self { input: 0, output: 0, cache_read: 0, cache_write: 0, cost: Some(0.0), total: 0 };
+
+    /// Reads Pi's `usage`; `None` when no tokens were used, as in a call that failed or was broken off.
+    pub(super) fn read(usage: &Value) -> Option<Self> {
+        let count = |name: &str| usage[name].as_u64().unwrap_or_default();
+        let (input, output) = (count("input"), count("output"));
+        let (cache_read, cache_write) = (count("cacheRead"), count("cacheWrite"));
+        let sum = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
+        if sum == 0 {
+            return None;
+        }
+        // Pi's cost of a model without prices is zero, and that of no real call is.
+        let cost = usage["cost"]["total"].as_f64().filter(|cost| *cost > 0.0);
+        let total = match count("totalTokens") {
+            0 => sum,
+            total => total,
+        };
+        Some(Self { input, output, cache_read, cache_write, cost, total })
+    }
+
+    pub(super) fn add(&mut self, more: &Self) {
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+        self.cache_read = self.cache_read.saturating_add(more.cache_read);
+        self.cache_write = self.cache_write.saturating_add(more.cache_write);
+        self.cost = self.cost.zip(more.cost).map(|(sum, more)| sum + more);
+    }
+
+    pub(super) fn event(&self, mode: UsageMode, at: Option<Timestamp>) -> Event {
+        let cost = match (mode, self.cost) {
+            (_, Some(cost)) => Patch::Set(cost),
+            (UsageMode::Set, None) => Patch::Clear,
+            (UsageMode::Add, None) => Patch::Keep,
+        };
+        let usage = UsageEvent::new().at(at).mode(mode).input(Some(self.input)).output(Some(self.output));
+        usage.cache_read(Some(self.cache_read)).cache_write(Some(self.cache_write)).cost(cost).into()
+    }
+}
+
+impl Bridge {
+    pub(super) fn message_ended(&mut self, line: &Value, at: Option<Timestamp>) -> Vec<Event> {
+        let message = &line["data"]["message"];
+        let role = message["role"].as_str().unwrap_or_default();
+        self.breakdown.message(role, message["customType"].as_str(), line);
+        if role == "assistant" {
+            let stop = text(&message["stopReason"]);
+            // The empty message that ends a broken-off run comes after the calls that it broke off.
+            if stop.as_deref() != Some("aborted") {
+                self.errors.clear();
+            }
+            self.stop = stop;
+        }
+        let Some(used) = Tokens::read(&message["usage"]) else { return Vec::new() };
+        let mut events = vec![self.used(&used, at)];
+        if role == "assistant" {
+            self.tokens = Some(used.total);
+            events.push(self.context(at));
+        }
+        events
+    }
+
+    pub(super) fn compacted(&mut self, data: &Value, at: Option<Timestamp>) -> Vec<Event> {
+        let used = Tokens::read(&data["compactionEntry"]["usage"]);
+        let summary = used.map_or(0, |used| used.output.saturating_mul(CHARS_PER_TOKEN));
+        self.breakdown.compacted(summary);
+        self.tokens = None;
+        let mut events: Vec<_> = used.iter().map(|used| self.used(used, at)).collect();
+        events.push(ContextEvent::new().at(at).window(self.window).into());
+        events
+    }
+
+    fn used(&mut self, used: &Tokens, at: Option<Timestamp>) -> Event {
+        if let Some(reading) = &mut self.reading {
+            reading.meanwhile(used);
+        }
+        used.event(UsageMode::Add, at)
+    }
+
+    /// The context as it is known now, with what fills it.
+    pub(super) fn context(&self, at: Option<Timestamp>) -> Event {
+        let detail = self.breakdown.detail(at, self.tokens, self.window);
+        let context = ContextEvent::new().at(at).tokens(self.tokens).window(self.window);
+        context.detail(detail.map_or(Patch::Keep, Patch::Set)).into()
+    }
+}
