@@ -65,7 +65,12 @@ impl Bridge {
             Some(false) if !asked.kept => {
                 Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, false)) }
             }
-            _ => Told::default(),
+            // The host began anew in the middle of a turn.
+            Some(false) => {
+                self.open = true;
+                Told::default()
+            }
+            None => Told::default(),
         }
     }
 

@@ -75,7 +75,7 @@ impl Publisher {
             live.session.status = status;
             return;
         }
-        status.updated_at = now.wall;
+        status.updated_at = Some(now.wall);
         let text = serde_json::to_vec(&status).unwrap_or_default();
         live.session.status = status.clone();
         match dir.write(format!("{}.json", live.name), &text) {
@@ -207,10 +207,11 @@ pub(super) fn same_process(one: &Status, other: &Status) -> bool {
 
 /// The root of the repository that holds a path.
 pub(super) fn repository(path: &Path) -> Option<PathBuf> {
-    jig_session_git::root_of(path)
+    let repository = jig_session_git::Repository::discover(path).ok().flatten()?;
+    repository.worktree().map(Path::to_owned)
 }
 
 /// The branch that is checked out where the session works.
 pub(super) fn branch(cwd: &str) -> Option<String> {
-    jig_session_git::branch_of(Path::new(cwd))
+    jig_session_git::Repository::discover(cwd).ok().flatten()?.branch()
 }

@@ -61,7 +61,7 @@ impl Session {
             Event::Decision(event) => self.decision(event),
             Event::Attention(event) => self.attention(event, given),
             Event::Usage(event) => usage::apply(&mut self.status.usage, event),
-            Event::Context(event) => usage::context(&mut self.status, event),
+            Event::Context(event) => usage::context(&mut self.status, event, given.at),
             Event::Capabilities(event) => {
                 let on = event.tools.iter().filter(|tool| tool.on).count();
                 self.status.tools.active = Some(on as u64);

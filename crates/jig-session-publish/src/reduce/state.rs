@@ -25,7 +25,12 @@ impl Session {
         if self.is_late(given) {
             return;
         }
-        self.memory.waiting = event.reason.as_ref().and_then(|_| event.id.clone());
+        let waiting = event.reason.as_ref().and_then(|_| event.id.clone());
+        if waiting != self.memory.waiting {
+            // Another call waits: that is another wait, even for the same reason.
+            self.status.attention = None;
+        }
+        self.memory.waiting = waiting;
         let attention = event.reason.clone().map(|reason| Attention::new().reason(reason).since(Some(given.at)));
         self.set(given, self.status.state, attention);
     }

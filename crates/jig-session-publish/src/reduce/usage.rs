@@ -2,7 +2,9 @@
 
 use jig_session_schema::event::{ContextEvent, UsageEvent, UsageMode};
 use jig_session_schema::limits::COUNT_MAX;
+use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{Status, Usage};
+use jig_session_schema::time::Timestamp;
 
 /// Adds to the sums, or sets those that are given.
 ///
@@ -39,12 +41,15 @@ fn sums(usage: &mut Usage) -> [&mut Option<u64>; 4] {
 }
 
 /// Takes the agent's own last real numbers; the share is computed when it is left out.
-pub(super) fn context(status: &mut Status, event: &ContextEvent) {
+pub(super) fn context(status: &mut Status, event: &ContextEvent, at: Timestamp) {
     let context = &mut status.context;
     context.tokens = event.tokens;
     context.window = event.window;
     context.percent = event.percent.or_else(|| percent(event.tokens?, event.window?));
     event.detail.clone().apply(&mut status.context_detail);
+    if let (Patch::Set(_), Some(detail)) = (&event.detail, &mut status.context_detail) {
+        detail.at = detail.at.or(Some(at));
+    }
 }
 
 /// Per cent with one decimal, at most 100.
