@@ -3,11 +3,14 @@
 mod ages;
 mod app;
 mod cli;
+mod clock;
 mod commands;
 mod failure;
 mod rows;
 mod sanitise;
 mod select;
+mod serve;
+mod setup;
 mod table;
 mod view;
 

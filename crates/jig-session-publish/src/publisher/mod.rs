@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jig_session_atomic::PrivateDir;
-use jig_session_schema::event::{CapabilitiesEvent, Event, SessionEvent};
+use jig_session_schema::event::{CapabilitiesEvent, Event, SessionEvent, ToolEvent, ToolPhase};
 use jig_session_schema::limits;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::status::{AgentName, Answer, StateFrom, Status};
@@ -66,6 +66,9 @@ pub enum Refused {
     /// No process was named, and none of the publisher's ancestors can be the agent.
     #[error("no pid was given, and no ancestor of this process can be the agent")]
     NoProcess,
+    /// A call's start needs the tool's name, its end the call's id or the tool's name.
+    #[error("the call names no tool")]
+    NoTool,
 }
 
 /// Who owns the file of the session that is published.
@@ -130,6 +133,9 @@ impl Publisher {
     pub fn feed_from(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
         match event {
             Event::Session(event) => self.session(event, from, now),
+            // Whatever a later version tells, it tells it to a later version.
+            Event::Other(_) => Ok(()),
+            Event::Tool(event) if !names_a_call(event) => Err(Refused::NoTool),
             Event::End(event) => {
                 self.live.as_ref().ok_or(Refused::NotBegun)?;
                 self.close(event.keep == Some(true), now);
@@ -292,6 +298,10 @@ impl Publisher {
     pub fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
+}
+
+fn names_a_call(event: &ToolEvent) -> bool {
+    event.tool.is_some() || (event.phase == ToolPhase::End && event.id.is_some())
 }
 
 /// Continues the ticket that an event named before this publisher began; one that the variable or the branch names
