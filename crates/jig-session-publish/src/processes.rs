@@ -79,6 +79,7 @@ pub fn record_of(status: &Status) -> Record<'_> {
         machine: text(|process| &process.machine),
         shared: process.is_some_and(Process::is_shared),
         written_ms: status.updated_at.max(status.started_at).map(|time| time.epoch_ms()),
+        file_ms: None,
         // A folder on another machine's disk may hold the files of processes that cannot be seen from here. Without
         // an identity nothing tells them apart, so nothing is concluded from their age.
         local: false,
