@@ -230,7 +230,7 @@ impl Card {
         document.id.clone_from(&status.session);
         document.name = status.name.clone().filter(|name| !name.is_empty());
         document.cwd.clone_from(&status.cwd);
-        document.model = status.model.as_ref().and_then(|model| rules::model_id(model));
+        document.model = status.model.as_ref().and_then(rules::model_id);
         document.pid = status.pid;
         document.started_at = Some(EpochMs(self.facts.process_started_ms as f64));
         document.last_activity = Some(EpochMs(now_ms as f64));

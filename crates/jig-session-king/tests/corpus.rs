@@ -1,5 +1,7 @@
 //! Files that pi-king itself wrote: read without loss, and written again byte for byte.
 
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

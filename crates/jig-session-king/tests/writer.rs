@@ -1,5 +1,7 @@
 //! The card's file: how it is written, when it is kept, whose it is.
 
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

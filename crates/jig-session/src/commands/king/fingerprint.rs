@@ -1,0 +1,70 @@
+//! `jig-session king fingerprint`: what a Pi started now would load, as one value.
+
+use std::path::{Path, PathBuf};
+
+use jig_session_king::fingerprint::{self, Global};
+use serde_json::json;
+
+use crate::app::App;
+use crate::failure::{Code, Exit, Failure, Outcome};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The folder Pi would be started in; left out: this one
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    let here = std::env::current_dir().map_err(|error| {
+        Failure::new(Code::Io, format!("cannot find the working folder: {error}"))
+            .hint("name the folder with --cwd")
+            .errno(error.raw_os_error())
+    })?;
+    let cwd = args.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
+    let agent_dir = agent_dir(app)
+        .ok_or_else(|| Failure::new(Code::NotFound, "the agent's folder is not known").hint("set HOME"))?;
+    let Some(value) = fingerprint::compute(&agent_dir, &cwd) else {
+        let settings = agent_dir.join("settings.json");
+        let message = format!("no fingerprint: {} is missing or is not JSON", settings.display());
+        return Err(Failure::new(Code::NotFound, message).hint("start Pi once, or mend the file").path(settings));
+    };
+    if app.json {
+        app.print_json(&json!({
+            "schema": 1,
+            "cwd": cwd.to_string_lossy(),
+            "agentDir": agent_dir.to_string_lossy(),
+            "fingerprint": value,
+        }))?;
+    } else {
+        app.print(&format!("{value}\n"))?;
+    }
+    Ok(Exit::OK)
+}
+
+/// Pi's folder as a Pi started in this environment would find it.
+pub(super) fn agent_dir(app: &App) -> Option<PathBuf> {
+    fingerprint::agent_dir(app.var("PI_CODING_AGENT_DIR"), app.var("HOME"))
+}
+
+/// Fresh fingerprints, each computed once a folder.
+pub(super) struct Fresh {
+    global: Option<Global>,
+    folders: std::collections::HashMap<String, String>,
+}
+
+impl Fresh {
+    pub(super) fn new(app: &App) -> Self {
+        let global = agent_dir(app).and_then(|dir| Global::read(&dir));
+        Self { global, folders: std::collections::HashMap::new() }
+    }
+
+    /// The value of a fresh start in `cwd`; `None` where none can be computed.
+    pub(super) fn of(&mut self, cwd: &str) -> Option<&str> {
+        let global = self.global.as_ref()?;
+        if !self.folders.contains_key(cwd) {
+            self.folders.insert(cwd.to_owned(), global.in_folder(Path::new(cwd)));
+        }
+        self.folders.get(cwd).map(String::as_str)
+    }
+}

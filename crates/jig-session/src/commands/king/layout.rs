@@ -1,0 +1,126 @@
+//! `jig-session king pin`, `unpin`, `order`, `name`: the viewer's layout, edited in place.
+
+use jig_session_atomic::{PrivateDir, Reason, TempName};
+use jig_session_king::layout::Layout;
+use serde_json::json;
+
+use super::cards;
+use crate::app::App;
+use crate::failure::{Code, Exit, Failure, Outcome};
+
+/// A layout is a few lists of ids.
+const LAYOUT_BYTES: usize = 1 << 20;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Ids {
+    /// Sessions: their ids, or an unambiguous beginning or end of 4 or more characters
+    #[arg(required = true, value_name = "SESSION")]
+    sessions: Vec<String>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Name {
+    /// The session's id, or an unambiguous beginning or end of 4 or more characters
+    session: String,
+    /// The name; left out: pi-king shows the session's own again
+    name: Option<String>,
+}
+
+pub(crate) fn pin(args: &Ids, app: &App) -> Outcome {
+    edit(app, &args.sessions, |layout, ids| layout.pin(ids))
+}
+
+pub(crate) fn unpin(args: &Ids, app: &App) -> Outcome {
+    edit(app, &args.sessions, |layout, ids| layout.unpin(ids))
+}
+
+pub(crate) fn order(args: &Ids, app: &App) -> Outcome {
+    edit(app, &args.sessions, |layout, ids| layout.reorder(ids))
+}
+
+pub(crate) fn name(args: &Name, app: &App) -> Outcome {
+    let name = args.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    edit(app, std::slice::from_ref(&args.session), |layout, ids| {
+        for id in ids {
+            layout.set_name(id, name);
+        }
+    })
+}
+
+/// Reads the layout, changes it, replaces it. No lock exists between viewers: the last writer wins, so
+/// the time between reading and writing is kept short.
+fn edit(app: &App, wanted: &[String], change: impl FnOnce(&mut Layout, &[String])) -> Outcome {
+    let file = LayoutFile::open(app)?;
+    let mut layout = file.read()?;
+    let known = cards::ids(app)?;
+    let ids = wanted
+        .iter()
+        .map(|wanted| resolve(wanted, &known, &layout))
+        .collect::<Result<Vec<String>, Failure>>()?;
+    change(&mut layout, &ids);
+    file.write(&layout)?;
+    if app.json {
+        app.print_json(&json!({
+            "schema": 1,
+            "path": file.path(),
+            "pinned": layout.pinned(),
+            "order": layout.order(),
+            "names": ids.iter().filter_map(|id| Some((id.clone(), layout.name(id)?))).collect::<std::collections::BTreeMap<_, _>>(),
+        }))?;
+    }
+    Ok(Exit::OK)
+}
+
+/// A session that has a card, or that the layout still names.
+fn resolve(wanted: &str, known: &[String], layout: &Layout) -> Result<String, Failure> {
+    let named = [layout.pinned(), layout.order()].concat();
+    if known.iter().any(|id| id == wanted) || named.contains(&wanted) || layout.name(wanted).is_some() {
+        return Ok(wanted.to_owned());
+    }
+    cards::by_part(wanted, known.iter().map(String::as_str))
+}
+
+/// The file beside the folder of the cards.
+pub(super) struct LayoutFile {
+    dir: PrivateDir,
+}
+
+impl LayoutFile {
+    pub(super) fn open(app: &App) -> Result<Self, Failure> {
+        let folder = cards::folder(app);
+        let parent = folder.parent().map_or_else(|| folder.clone(), std::path::Path::to_path_buf);
+        let dir = PrivateDir::open(&parent).map_err(|error| cards::failed(&error))?;
+        Ok(Self { dir: dir.with_temp_name(TempName::PerProcess) })
+    }
+
+    fn path(&self) -> String {
+        self.dir.path().join(Layout::FILE).to_string_lossy().into_owned()
+    }
+
+    /// The layout to edit. What is not understood is not written over.
+    pub(super) fn read(&self) -> Result<Layout, Failure> {
+        match self.dir.read(Layout::FILE, LAYOUT_BYTES) {
+            Ok(file) => Layout::parse(&file.bytes).map_err(|error| {
+                Failure::new(Code::Io, format!("cannot edit {}: {error}", self.path()))
+                    .hint("mend the file or move it away")
+                    .path(self.path())
+            }),
+            Err(problem) if matches!(problem.reason, Reason::Missing | Reason::Empty) => Ok(Layout::default()),
+            Err(problem) => Err(Failure::new(Code::Io, format!("cannot read {}: {problem}", self.path()))
+                .path(self.path())
+                .errno(problem.errno)),
+        }
+    }
+
+    pub(super) fn write(&self, layout: &Layout) -> Result<(), Failure> {
+        self.dir.write(Layout::FILE, &layout.to_bytes()).map(|_| ()).map_err(|error| cards::failed(&error))
+    }
+}
+
+/// The layout for a listing: one that cannot be read is an empty one.
+pub(super) fn shown(app: &App) -> Layout {
+    let folder = cards::folder(app);
+    let Some(Ok(Some(dir))) = folder.parent().map(PrivateDir::open_existing) else { return Layout::default() };
+    let file = dir.read(Layout::FILE, LAYOUT_BYTES);
+    file.ok().and_then(|file| Layout::parse(&file.bytes).ok()).unwrap_or_default()
+}

@@ -1,0 +1,317 @@
+//! `jig-session king metrics`: the figures of the call logs, each with its window.
+
+use std::path::{Path, PathBuf};
+
+use jig_session_atomic::PrivateDir;
+use jig_session_king::metrics::{self, Archive, Band, Metrics, Sums, Tokens, Zone};
+use jig_session_schema::places::{Environment, Places};
+use jig_session_schema::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::sanitise;
+
+/// The archive is small: a day is at most 96 quarters.
+const ARCHIVE_BYTES: usize = 64 << 20;
+/// The variable that names the folder of the logs.
+const LOGS: &str = "PI_KING_CALL_LOGS";
+/// Models named in the text; all of them are in the document.
+const MODELS_SHOWN: usize = 3;
+/// A sparkline over fewer days with calls says nothing.
+const LEAST_DAYS: usize = 3;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The local day, YYYY-MM-DD; left out: today
+    #[arg(long, value_name = "DAY")]
+    day: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    let now = crate::clock::wall();
+    let zone = app.var("TZ");
+    let zone = Zone::of(zone).ok_or_else(|| {
+        let message = format!("TZ names no time zone: {:?}", zone.unwrap_or_default());
+        Failure::new(Code::Usage, message).hint("use a name such as Europe/Berlin, or a POSIX rule")
+    })?;
+    let day = match &args.day {
+        None => None,
+        Some(day) => Some(metrics::parse_day(day).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("{day:?} is not a day")).hint("write it as 2026-11-29")
+        })?),
+    };
+    let Some(logs) = app.var(LOGS).map(str::trim).filter(|logs| !logs.is_empty()).map(PathBuf::from) else {
+        return without_logs(app, now, &zone);
+    };
+    let places = Places::of(&Environment::new(app.env.iter().cloned()));
+    let (mut archive, writable) = read_archive(app, &places.king_archive);
+    let measured = metrics::measure(&logs, &mut archive, &zone, now.epoch_ms(), day).map_err(|error| {
+        let errno = error.source.raw_os_error();
+        Failure::new(Code::Io, error.to_string())
+            .hint(format!("{LOGS} names the folder that holds one folder a day"))
+            .path(error.path)
+            .errno(errno)
+    })?;
+    if archive.changed() && writable {
+        write_archive(app, &places.king_archive, &archive);
+    }
+    if app.json {
+        app.print_json(&document(&measured, now, &zone, &logs))?;
+    } else {
+        app.print(&text(&measured, &zone))?;
+    }
+    Ok(Exit::OK)
+}
+
+/// No folder is named, so there is nothing to measure; guessing one would name one vendor's tool.
+fn without_logs(app: &App, now: Timestamp, zone: &Zone) -> Outcome {
+    if app.json {
+        app.print_json(&json!({ "schema": 1, "at": now.to_string(), "zone": zone.name(), "logs": null }))?;
+    } else {
+        app.print(&format!("no call logs: {LOGS} is not set\n"))?;
+    }
+    Ok(Exit::OK)
+}
+
+/// The archive, and whether it may be written: one that is not understood is left as it is.
+fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
+    let path = folder.join(Archive::FILE);
+    let dir = match PrivateDir::open_existing(folder) {
+        Ok(Some(dir)) => dir,
+        Ok(None) => return (Archive::default(), true),
+        Err(error) => {
+            app.note(&format!("warning: {error}; figures of rotated logs are left out"));
+            return (Archive::default(), false);
+        }
+    };
+    match dir.read(Archive::FILE, ARCHIVE_BYTES) {
+        Ok(file) => match Archive::parse(&file.bytes) {
+            Some(archive) => (archive, true),
+            None => {
+                app.note(&format!(
+                    "warning: {} is not an archive of this version; figures of rotated logs are left out, \
+                     and it is not written over: move it away to begin a new one",
+                    path.display()
+                ));
+                (Archive::default(), false)
+            }
+        },
+        Err(problem) if matches!(problem.reason, jig_session_atomic::Reason::Missing | jig_session_atomic::Reason::Empty) => {
+            (Archive::default(), true)
+        }
+        Err(problem) => {
+            app.note(&format!(
+                "warning: cannot read {}: {problem}; figures of rotated logs are left out",
+                path.display()
+            ));
+            (Archive::default(), false)
+        }
+    }
+}
+
+/// The figures are right without the archive, so a failure is a warning.
+fn write_archive(app: &App, folder: &Path, archive: &Archive) {
+    let written = PrivateDir::open(folder).and_then(|dir| dir.write(Archive::FILE, &archive.to_bytes()));
+    if let Err(error) = written {
+        app.note(&format!("warning: {error}; these days count only as long as their logs are there"));
+    }
+}
+
+fn document(metrics: &Metrics, now: Timestamp, zone: &Zone, logs: &Path) -> Value {
+    let days: Vec<Value> = metrics.days.iter().map(|(date, sums)| day_document(&date.to_string(), Some(sums))).collect();
+    let week: Vec<Value> =
+        metrics.seven_days().iter().map(|(date, sums)| day_document(&date.to_string(), sums.as_ref())).collect();
+    let streak = metrics.streak();
+    json!({
+        "schema": 1,
+        "at": now.to_string(),
+        "zone": zone.name(),
+        "logs": logs.to_string_lossy(),
+        "day": metrics.date.to_string(),
+        "partial": metrics.partial(),
+        "band": metrics.band.as_ref().map(band_document),
+        "sevenDays": week,
+        "average": metrics.average().map(|average| {
+            let mut mean = sums_document(&average.sums);
+            mean.insert("days".into(), average.days.into());
+            mean
+        }),
+        "lifetime": sums_document(&metrics.lifetime()),
+        "streak": { "current": streak.current, "longest": streak.longest },
+        "days": days,
+    })
+}
+
+fn day_document(day: &str, sums: Option<&Sums>) -> Value {
+    let mut document = serde_json::Map::new();
+    document.insert("day".into(), day.into());
+    document.extend(sums_document(&sums.copied().unwrap_or_default()));
+    document.into()
+}
+
+fn sums_document(sums: &Sums) -> serde_json::Map<String, Value> {
+    let fields = [
+        ("calls", json!(sums.calls)),
+        ("errors", json!(sums.errors)),
+        ("tokens", tokens_document(&sums.tokens)),
+        ("partial", json!(sums.unread > 0)),
+        ("unread", json!(sums.unread)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn tokens_document(tokens: &Tokens) -> Value {
+    json!({
+        "in": tokens.input,
+        "out": tokens.output,
+        "cacheRead": tokens.cache_read,
+        "cacheWrite": tokens.cache_write,
+        "reasoning": tokens.reasoning,
+        "net": tokens.net(),
+    })
+}
+
+fn band_document(band: &Band) -> Value {
+    let mut document = sums_document(&band.sums);
+    let models: Vec<Value> = band
+        .models
+        .iter()
+        .map(|(model, calls)| json!({ "model": model, "calls": calls, "percent": share(*calls, band.sums.calls) }))
+        .collect();
+    document.insert("lastHour".into(), band.last_hour.into());
+    document.insert("models".into(), models.into());
+    document.insert("cacheSharePercent".into(), json!(cache_share(&band.sums.tokens)));
+    document.insert("p95Ms".into(), json!(band.p95_ms));
+    document.insert("hourly".into(), json!(band.hourly));
+    document.into()
+}
+
+/// Percent of the whole, rounded.
+fn share(part: u64, whole: u64) -> u64 {
+    if whole == 0 { 0 } else { (part as f64 * 100.0 / whole as f64).round() as u64 }
+}
+
+/// Cache reads are a part of the input: their share of it, where there was any.
+fn cache_share(tokens: &Tokens) -> Option<u64> {
+    (tokens.input > 0).then(|| share(tokens.cache_read, tokens.input))
+}
+
+fn text(metrics: &Metrics, zone: &Zone) -> String {
+    let today = metrics.date == metrics.today;
+    let word = if today { "today".to_owned() } else { metrics.date.to_string() };
+    let mut lines = Vec::new();
+    match &metrics.band {
+        None if today => lines.push(format!("today {} ({}): no calls yet", metrics.date, zone.name())),
+        None => lines.push(format!("{word} ({}): no calls", zone.name())),
+        Some(band) => band_lines(&word, band, metrics, zone, &mut lines),
+    }
+    if metrics.partial() {
+        let unread = metrics.days.get(&metrics.date).map_or(0, |sums| sums.unread);
+        lines.push(format!("{word} is partial: {}", counted(unread, "record or field", "records or fields") + " not readable"));
+    }
+    let week = metrics.seven_days();
+    if week.iter().filter(|(_, sums)| sums.is_some_and(|sums| sums.calls > 0)).count() >= LEAST_DAYS {
+        let input: Vec<u64> = week.iter().map(|(_, sums)| sums.map_or(0, |sums| sums.tokens.input)).collect();
+        lines.push(format!("7d in: {}  {}", sparkline(&input), short(input.iter().sum())));
+    }
+    if let Some(average) = metrics.average() {
+        let tokens = &average.sums.tokens;
+        lines.push(format!(
+            "avg ({} days): in {} out {} net {} a day",
+            average.days,
+            short(tokens.input),
+            short(tokens.output),
+            short(tokens.net())
+        ));
+    }
+    let streak = metrics.streak();
+    if streak.longest > 1 {
+        lines.push(format!("streak: {}, longest {}", counted(streak.current, "day", "days"), streak.longest));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn band_lines(word: &str, band: &Band, metrics: &Metrics, zone: &Zone, lines: &mut Vec<String>) {
+    let mut head = format!(
+        "{}: {}, {}",
+        if metrics.date == metrics.today { format!("today {} ({})", band.date, zone.name()) } else { format!("{word} ({})", zone.name()) },
+        counted(band.sums.calls, "call", "calls"),
+        counted(band.sums.errors, "error", "errors"),
+    );
+    if let Some(p95) = band.p95_ms {
+        head.push_str(&format!(", p95 {}", duration(p95)));
+    }
+    if metrics.date == metrics.today {
+        head.push_str(&format!(", last hour {}", counted(band.last_hour, "call", "calls")));
+    }
+    lines.push(head);
+    let tokens = &band.sums.tokens;
+    let cache = cache_share(tokens).map_or_else(String::new, |share| format!(" cache {share} %"));
+    lines.push(format!(
+        "tok {word}: in {} out {} net {}{cache}",
+        short(tokens.input),
+        short(tokens.output),
+        short(tokens.net())
+    ));
+    let models: Vec<String> = band
+        .models
+        .iter()
+        .take(MODELS_SHOWN)
+        .map(|(model, calls)| format!("{} {} %", sanitise::clean(model), share(*calls, band.sums.calls)))
+        .collect();
+    if !models.is_empty() {
+        lines.push(format!("models {word}: {}", models.join(", ")));
+    }
+    lines.push(format!("calls {word} by hour: {}", sparkline(&band.hourly)));
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Eight heights; nothing is a blank.
+fn sparkline(values: &[u64]) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().max().unwrap_or(0);
+    let block = |value: u64| match value {
+        0 => ' ',
+        _ => BLOCKS[usize::try_from(u128::from(value) * 7 / u128::from(most)).unwrap_or(0).min(7)],
+    };
+    values.iter().map(|value| block(*value)).collect()
+}
+
+/// `999`, `1.2k`, `34.0M`.
+fn short(count: u64) -> String {
+    const STEPS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let value = count as f64;
+    for (step, unit) in STEPS {
+        if value >= step {
+            return format!("{:.1}{unit}", value / step);
+        }
+    }
+    count.to_string()
+}
+
+fn duration(ms: f64) -> String {
+    if ms < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1000.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, share, short, sparkline};
+
+    #[test]
+    fn figures_as_people_read_them() {
+        assert_eq!([short(0), short(999), short(1000), short(1_250_000)], ["0", "999", "1.0k", "1.2M"]);
+        assert_eq!([duration(950.4), duration(12_340.0)], ["950 ms", "12.3 s"]);
+        assert_eq!((share(1, 3), share(2, 3), share(0, 0)), (33, 67, 0));
+    }
+
+    #[test]
+    fn a_sparkline_has_a_blank_for_nothing_and_its_height_for_the_most() {
+        assert_eq!(sparkline(&[0, 1, 4, 8]), " ▁▄█");
+        assert_eq!(sparkline(&[0, 0]), "  ");
+        assert_eq!(sparkline(&[]), "");
+    }
+}
