@@ -114,21 +114,6 @@ impl Layout {
         }
     }
 
-    /// Forgets a session that was dismissed, wherever it is named.
-    pub fn forget(&mut self, id: &str) {
-        for key in ["pinned", "order", "collapsed"] {
-            if let Some(Value::Array(list)) = self.document.get_mut(key) {
-                list.retain(|entry| entry != id);
-            }
-        }
-        if let Some(Value::Object(names)) = self.document.get_mut("names") {
-            names.shift_remove(id);
-        }
-        if self.document.get("lastSelected").is_some_and(|selected| selected == id) {
-            self.document.shift_remove("lastSelected");
-        }
-    }
-
     fn list(&self, key: &str) -> Vec<&str> {
         let entries = self.document.get(key).and_then(Value::as_array);
         entries.map(|list| list.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
@@ -199,15 +184,6 @@ mod tests {
         assert!(text.contains("\"dark\": true") && text.contains("7"), "{text}");
         layout.unpin(&ids(&["a", "b"]));
         assert!(layout.pinned().is_empty());
-    }
-
-    #[test]
-    fn forgets_a_session_everywhere() {
-        let mut layout = Layout::parse(TEXT.as_bytes()).unwrap();
-        layout.forget("x");
-        layout.forget("y");
-        let text = String::from_utf8(layout.to_bytes()).unwrap();
-        assert!(!text.contains("\"x\"") && !text.contains("\"y\"") && text.contains("theme"), "{text}");
     }
 
     #[test]

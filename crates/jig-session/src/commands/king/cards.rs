@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use jig_session_atomic::{Error, PrivateDir};
-use jig_session_schema::places::{Environment, Places};
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
@@ -13,7 +12,7 @@ const PART: usize = 4;
 
 /// The folder of the cards.
 pub(super) fn folder(app: &App) -> PathBuf {
-    Places::of(&Environment::new(app.env.iter().cloned())).king
+    app.places().king
 }
 
 /// An error of the folder as this program tells it.

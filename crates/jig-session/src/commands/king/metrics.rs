@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use jig_session_atomic::PrivateDir;
 use jig_session_king::metrics::{self, Archive, Band, Metrics, Sums, Tokens, Zone};
-use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -29,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
-    let now = crate::clock::wall();
+    let now = app.now();
     let zone = app.var("TZ");
     let zone = Zone::of(zone).ok_or_else(|| {
         let message = format!("TZ names no time zone: {:?}", zone.unwrap_or_default());
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let Some(logs) = app.var(LOGS).map(str::trim).filter(|logs| !logs.is_empty()).map(PathBuf::from) else {
         return without_logs(app, now, &zone);
     };
-    let places = Places::of(&Environment::new(app.env.iter().cloned()));
+    let places = app.places();
     let (mut archive, writable) = read_archive(app, &places.king_archive);
     let measured = metrics::measure(&logs, &mut archive, &zone, now.epoch_ms(), day).map_err(|error| {
         let errno = error.source.raw_os_error();

@@ -1,0 +1,198 @@
+//! `jig-session king ls`: pi-king's cards, with what only they hold.
+
+use std::cmp::Ordering;
+
+use jig_session_atomic::PrivateDir;
+use jig_session_king::layout::Layout;
+use jig_session_king::rules;
+use jig_session_liveness::{Machine, Probes};
+use jig_session_schema::documents::KingLs;
+use jig_session_schema::king::{KingState, KingStatus};
+use jig_session_schema::limits::STATUS_BYTES;
+use jig_session_schema::places::Places;
+use jig_session_schema::row::{Problem, Row, Source};
+use jig_session_schema::status::State;
+use jig_session_schema::time::Timestamp;
+use jig_session_schema::{Map, Value};
+use jig_session_store::{Look, Store, by_urgency, listed};
+
+use super::cards;
+use super::fingerprint::Fresh;
+use super::layout;
+use crate::app::App;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::table::{Cell, Column, Style, Table};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Also cards that are not to be listed, and those of sessions that have ended
+    #[arg(long)]
+    all: bool,
+}
+
+/// A card in the listing.
+struct Listed {
+    row: Row,
+    card: KingStatus,
+    /// The file as it was read.
+    record: Value,
+    restart: Option<bool>,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    let now = app.now();
+    let places = app.places();
+    let look = look(&places)?;
+    let kings = look.sessions.into_iter().filter(|session| session.row.source == Source::PiKing);
+    let sessions: Vec<_> = kings.collect();
+    let shown = listed(&sessions, now);
+    let mut rows: Vec<Row> = sessions
+        .into_iter()
+        .zip(shown)
+        .filter(|(_, shown)| args.all || *shown)
+        .map(|(session, _)| session.row)
+        .collect();
+    rows.sort_by(by_urgency);
+    let problems: Vec<Problem> = look
+        .problems
+        .into_iter()
+        .filter(|problem| problem.path.as_ref().is_some_and(|path| places.is_kings(path.as_ref())))
+        .collect();
+    let listed = with_records(app, &places, rows)?;
+    if app.json {
+        app.print_json(&document(listed, problems, now))?;
+    } else {
+        app.print(&text(app, listed, &problems, args.all, now))?;
+    }
+    Ok(Exit::OK)
+}
+
+fn look(places: &Places) -> Result<Look, Failure> {
+    let machine = Machine::new();
+    let mut store = Store::new(&places.sessions, &places.king);
+    store.look(&mut Probes::new(&machine)).map_err(|error| cards::failed(&error))
+}
+
+/// Reads each listed file once more, whole: a row is only a summary.
+fn with_records(app: &App, places: &Places, rows: Vec<Row>) -> Result<Vec<Listed>, Failure> {
+    let Some(dir) = PrivateDir::open_existing(&places.king).map_err(|error| cards::failed(&error))? else {
+        return Ok(Vec::new());
+    };
+    let mut fresh = Fresh::new(app);
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        // A card that went since the first look is not there any more.
+        let Ok(file) = dir.read(format!("{}.json", row.session), STATUS_BYTES) else { continue };
+        let Ok(read) = KingStatus::read(&file.bytes) else { continue };
+        let card = read.value;
+        let record = Value::Object(card.to_document());
+        let restart = rules::restart_needed(&card, fresh.of(&card.cwd));
+        listed.push(Listed { row, card, record, restart });
+    }
+    Ok(listed)
+}
+
+fn document(listed: Vec<Listed>, problems: Vec<Problem>, now: Timestamp) -> KingLs {
+    let sessions: Vec<Map<String, Value>> = listed
+        .into_iter()
+        .map(|entry| {
+            let mut row = entry.row.to_document();
+            row.insert("restartNeeded".into(), entry.restart.map_or(Value::Null, Value::Bool));
+            row.insert("record".into(), entry.record);
+            row
+        })
+        .collect();
+    KingLs::new().at(now).sessions(sessions).problems(problems)
+}
+
+const COLUMNS: [Column; 8] = [
+    Column { title: "STATE", right: false, least: 6, drop: 0 },
+    Column { title: "NAME", right: false, least: 8, drop: 0 },
+    Column { title: "ACTIVITY", right: false, least: 10, drop: 1 },
+    Column { title: "AGENTS", right: true, least: 3, drop: 5 },
+    Column { title: "CTX", right: true, least: 4, drop: 3 },
+    Column { title: "NOTE", right: false, least: 4, drop: 4 },
+    Column { title: "AGE", right: true, least: 3, drop: 2 },
+    Column { title: "ID", right: false, least: 8, drop: 6 },
+];
+
+fn text(app: &App, mut listed: Vec<Listed>, problems: &[Problem], all: bool, now: Timestamp) -> String {
+    let layout = layout::shown(app);
+    listed.sort_by(|a, b| by_layout(&layout, &a.row, &b.row));
+    let mut table = Table::new(&COLUMNS);
+    for entry in &listed {
+        table.push(cells(&layout, entry, now));
+    }
+    let mut out = if table.is_empty() {
+        format!("no pi-king sessions{}\n", if all { "" } else { " (see --all)" })
+    } else {
+        table.render(app.width(), app.color)
+    };
+    if all {
+        for problem in problems {
+            let path = problem.path.as_deref().unwrap_or_default();
+            out.push_str(&format!(
+                "{}: {} ({})\n",
+                crate::sanitise::clean(path),
+                crate::sanitise::clean(&problem.message),
+                crate::sanitise::clean(problem.reason.as_str()),
+            ));
+        }
+    } else if !problems.is_empty() {
+        out.push_str(&format!("{} of pi-king's files not readable (see --all)\n", problems.len()));
+    }
+    out
+}
+
+/// Pins first, as they were pinned; then the manual order; the others stay as they were.
+fn by_layout(layout: &Layout, a: &Row, b: &Row) -> Ordering {
+    let place = |list: Vec<&str>, row: &Row| list.iter().position(|id| *id == row.session).unwrap_or(usize::MAX);
+    let of = |row: &Row| (place(layout.pinned(), row), place(layout.order(), row));
+    of(a).cmp(&of(b))
+}
+
+fn cells(layout: &Layout, entry: &Listed, now: Timestamp) -> Vec<Cell> {
+    let Listed { row, card, restart, .. } = entry;
+    let over = row.verdict.is_over();
+    let word = if over { row.verdict.as_str() } else { card.status.as_str() };
+    let style = match (over || card.status == KingState::EXITED, &row.attention, row.state) {
+        (true, ..) => Style::Dim,
+        (_, Some(_), _) => Style::Red,
+        (_, None, State::Busy) => Style::Green,
+        _ => Style::Plain,
+    };
+    let name = layout.name(&row.session).or(row.name.as_deref()).or(card.project.as_deref()).unwrap_or(&row.cwd);
+    let pinned = layout.pinned().contains(&row.session.as_str());
+    let notes: Vec<&str> = [
+        (!card.visible, "hidden"),
+        (card.is_fork == Some(true), "fork"),
+        (*restart == Some(true) && !over, "restart"),
+    ]
+    .iter()
+    .filter_map(|(holds, word)| holds.then_some(*word))
+    .collect();
+    let running = row.background.filter(|count| *count > 0);
+    let age = row.updated_at.map(|at| age(now.since_ms(at)));
+    let context = row.context.percent.map(|percent| format!("{percent:.0} %"));
+    vec![
+        Cell::new(word).style(style),
+        Cell::new(if pinned { format!("* {name}") } else { name.to_owned() }).style(Style::Bold),
+        Cell::new(card.activity.as_deref().unwrap_or_default()),
+        Cell::new(running.map(|count| count.to_string()).unwrap_or_default()),
+        Cell::new(context.unwrap_or_default()),
+        Cell::new(notes.join(" ")),
+        Cell::new(age.unwrap_or_default()),
+        Cell::new(&row.session).style(Style::Dim),
+    ]
+}
+
+/// `5s`, `12m`, `3h`, `4d`.
+fn age(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
