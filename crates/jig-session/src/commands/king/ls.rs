@@ -7,6 +7,7 @@ use jig_session_king::layout::Layout;
 use jig_session_king::rules;
 use jig_session_liveness::{Machine, Probes};
 use jig_session_schema::documents::KingLs;
+use jig_session_schema::json;
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::places::Places;
@@ -83,9 +84,9 @@ fn with_records(app: &App, places: &Places, rows: Vec<Row>) -> Result<Vec<Listed
     for row in rows {
         // A card that went since the first look is not there any more.
         let Ok(file) = dir.read(format!("{}.json", row.session), STATUS_BYTES) else { continue };
-        let Ok(read) = KingStatus::read(&file.bytes) else { continue };
+        let Ok(record) = json::parse(&file.bytes) else { continue };
+        let Ok(read) = KingStatus::read_value(record.clone()) else { continue };
         let card = read.value;
-        let record = Value::Object(card.to_document());
         let restart = rules::restart_needed(&card, fresh.of(&card.cwd));
         listed.push(Listed { row, card, record, restart });
     }
