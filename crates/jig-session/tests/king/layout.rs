@@ -20,7 +20,8 @@ fn edits_keep_what_others_put_there_and_replace_the_file_whole() {
         put(&env, &card(id, live.pid()));
     }
     let file = env.home().join(".pi/king/layout.json");
-    let before = json!({ "theme": { "dark": true }, "pinned": ["cccc-3333"], "lastSelected": "bbbb-2222", "order": ["old"] });
+    let before =
+        json!({ "theme": { "dark": true }, "pinned": ["cccc-3333"], "lastSelected": "bbbb-2222", "order": ["old"] });
     fs::write(&file, before.to_string()).unwrap();
     env.jig(&["king", "pin", "aaaa", "2222"]).exits(0);
     env.jig(&["king", "unpin", "cccc-3333"]).exits(0);
@@ -61,7 +62,10 @@ fn an_ambiguous_part_of_an_id_changes_nothing() {
         put(&env, &card(id, live.pid()));
     }
     let error = env.jig(&["king", "pin", "aaaa", "--json"]).exits(4).error();
-    assert_eq!((&error["error"]["code"], &error["error"]["candidates"]), (&json!("ambiguous"), &json!(["aaaa-1", "aaaa-2"])));
+    assert_eq!(
+        (&error["error"]["code"], &error["error"]["candidates"]),
+        (&json!("ambiguous"), &json!(["aaaa-1", "aaaa-2"]))
+    );
     assert!(!env.home().join(".pi/king/layout.json").exists());
 }
 

@@ -8,7 +8,12 @@ use super::common::{Sleeper, TestEnvironment};
 use super::{card, dead_pid, put, sessions};
 
 fn row<'a>(document: &'a Value, id: &str) -> &'a Value {
-    document["sessions"].as_array().unwrap().iter().find(|row| row["session"] == id).unwrap_or_else(|| panic!("{id}: {document}"))
+    document["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["session"] == id)
+        .unwrap_or_else(|| panic!("{id}: {document}"))
 }
 
 #[test]
@@ -27,7 +32,10 @@ fn visible_live_cards_are_listed_with_their_record() {
     let listed = env.jig(&["king", "ls", "--json"]).exits(0).json();
     assert_eq!(sessions(&listed), ["k-1"]);
     let one = row(&listed, "k-1");
-    assert_eq!((&one["source"], &one["verdict"], &one["state"]), (&json!("pi-king"), &json!("unverified"), &json!("idle")));
+    assert_eq!(
+        (&one["source"], &one["verdict"], &one["state"]),
+        (&json!("pi-king"), &json!("unverified"), &json!("idle"))
+    );
     assert_eq!(one["record"], card_again(&env, "k-1"), "the file as it was read");
     assert_eq!(one["restartNeeded"], Value::Null, "there are no settings to compare with");
 
@@ -75,7 +83,11 @@ fn restart_is_needed_when_what_a_start_loads_has_changed() {
     let printed = env.jig(&["king", "fingerprint", "--cwd", &cwd]).exits(0).stdout;
     let value = printed.trim();
     assert!(value.len() == 16 && value.bytes().all(|byte| byte.is_ascii_hexdigit()), "{printed}");
-    assert_eq!(env.jig(&["king", "fingerprint", "--json"]).exits(0).json()["fingerprint"], value, "it is this folder's");
+    assert_eq!(
+        env.jig(&["king", "fingerprint", "--json"]).exits(0).json()["fingerprint"],
+        value,
+        "it is this folder's"
+    );
 
     let mut same = card("k-same", live.pid());
     same["cwd"] = json!(cwd);
@@ -155,9 +167,15 @@ fn dismiss_goes_by_the_folders_entry_and_never_by_the_id_inside() {
 #[test]
 fn what_is_no_card_is_not_dismissed() {
     let env = TestEnvironment::new();
-    for (name, bytes) in [("torn-file", &b"{\"formatVersion\":1,"[..]), ("new-file", br#"{"formatVersion":2,"id":"new-file"}"#)] {
+    for (name, bytes) in
+        [("torn-file", &b"{\"formatVersion\":1,"[..]), ("new-file", br#"{"formatVersion":2,"id":"new-file"}"#)]
+    {
         super::put_as(&env, name, bytes);
-        assert_eq!(env.jig(&["king", "dismiss", name, "--json"]).exits(4).error()["error"]["code"], "refused", "{name}");
+        assert_eq!(
+            env.jig(&["king", "dismiss", name, "--json"]).exits(4).error()["error"]["code"],
+            "refused",
+            "{name}"
+        );
         assert!(env.king_dir().join(format!("{name}.json")).exists());
     }
 }

@@ -49,17 +49,25 @@ fn the_figures_of_a_day_with_their_windows() {
     call(&env, noon + 60_000, "b");
     let day = timestamp(noon)[..10].to_owned();
     let document = env.jig(&["king", "metrics", "--day", &day, "--json"]).exits(0).json();
-    assert_eq!((&document["zone"], &document["day"], &document["partial"]), (&json!("UTC"), &json!(day), &json!(false)));
+    assert_eq!(
+        (&document["zone"], &document["day"], &document["partial"]),
+        (&json!("UTC"), &json!(day), &json!(false))
+    );
     let band = &document["band"];
     assert_eq!((&band["calls"], &band["errors"], &band["p95Ms"]), (&json!(2), &json!(0), &json!(1500.0)));
-    assert_eq!(band["tokens"], json!({ "in": 4000, "out": 60, "cacheRead": 3000, "cacheWrite": 0, "reasoning": 0, "net": 1000 }));
+    assert_eq!(
+        band["tokens"],
+        json!({ "in": 4000, "out": 60, "cacheRead": 3000, "cacheWrite": 0, "reasoning": 0, "net": 1000 })
+    );
     assert_eq!((&band["cacheSharePercent"], &band["hourly"].as_array().unwrap().len()), (&json!(75), &13));
     assert_eq!(document["average"]["days"], 3);
     assert_eq!(document["lifetime"]["calls"], 4);
     assert!(document.to_string().find("cost").is_none(), "without prices there is no cost");
 
     let text = env.jig(&["king", "metrics", "--day", &day]).exits(0).stdout;
-    for part in ["2 calls, 0 errors, p95 1.5 s", "in 4.0k out 60 net 1.0k cache 75 %", "7d in:", "avg (3 days): in 2.7k"] {
+    for part in
+        ["2 calls, 0 errors, p95 1.5 s", "in 4.0k out 60 net 1.0k cache 75 %", "7d in:", "avg (3 days): in 2.7k"]
+    {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     assert!(text.contains(&format!("tok {day}: ")), "{text}");
@@ -114,7 +122,12 @@ fn days_are_local() {
     let days = |zone: &str| {
         env.set("TZ", zone);
         let document = env.jig(&["king", "metrics", "--json"]).exits(0).json();
-        document["days"].as_array().unwrap().iter().map(|day| day["day"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        document["days"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|day| day["day"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(days("UTC"), [timestamp(evening)[..10].to_owned()]);
     assert_eq!(days("<+07>-7"), [timestamp(evening + DAY_MS)[..10].to_owned()]);

@@ -119,7 +119,9 @@ fn an_external_reader_lists_what_we_list() {
     let Some(theirs) = external(name, &env.king_dir()) else { return };
     let mut theirs: Vec<(String, String)> = theirs
         .iter()
-        .map(|row| (row["id"].as_str().unwrap_or_default().to_owned(), row["status"].as_str().unwrap_or_default().to_owned()))
+        .map(|row| {
+            (row["id"].as_str().unwrap_or_default().to_owned(), row["status"].as_str().unwrap_or_default().to_owned())
+        })
         .collect();
     theirs.sort();
     assert_eq!(ours, theirs);

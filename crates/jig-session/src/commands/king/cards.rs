@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jig_session_atomic::{Error, PrivateDir};
+use jig_session_atomic::PrivateDir;
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
@@ -15,22 +15,12 @@ pub(super) fn folder(app: &App) -> PathBuf {
     app.places().king
 }
 
-/// An error of the folder as this program tells it.
-pub(super) fn failed(error: &Error) -> Failure {
-    let code = if error.is_unsafe() { Code::UnsafeDir } else { Code::Io };
-    let failure = Failure::new(code, error.to_string()).path(error.path()).errno(error.errno());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
 /// The ids of all cards, by their files' names: the name is the key.
 pub(super) fn ids(app: &App) -> Result<Vec<String>, Failure> {
-    let Some(dir) = PrivateDir::open_existing(folder(app)).map_err(|error| failed(&error))? else {
+    let Some(dir) = PrivateDir::open_existing(folder(app))? else {
         return Ok(Vec::new());
     };
-    let names = dir.documents().map_err(|error| failed(&error))?;
+    let names = dir.documents()?;
     let mut ids: Vec<String> =
         names.iter().filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_owned())).collect();
     ids.sort();

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         None => cards::by_part(&args.session, known.iter().map(String::as_str))?,
     };
     let gone = || Failure::new(Code::NotFound, format!("no card of {id:?} in pi-king's folder"));
-    let dir = PrivateDir::open_existing(cards::folder(app)).map_err(|error| cards::failed(&error))?.ok_or_else(gone)?;
+    let dir = PrivateDir::open_existing(cards::folder(app))?.ok_or_else(gone)?;
     // The path comes from the folder's entry; what the file says of itself is used for nothing.
     let name = format!("{id}.json");
     let path = dir.path().join(&name);
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         let word = judged.verdict.word();
         return Err(refused(format!("the session's verdict is {word}"), "end the session first"));
     }
-    match dir.remove_judged(&name, &file.stamp).map_err(|error| cards::failed(&error))? {
+    match dir.remove_judged(&name, &file.stamp)? {
         Removal::Removed => {}
         Removal::Missing => return Err(gone()),
         Removal::Changed => {
@@ -54,7 +54,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     }
     if app.json {
         let verdict = judged.verdict.word();
-        app.print_json(&json!({ "schema": 1, "removed": path.to_string_lossy(), "verdict": verdict, "exited": exited }))?;
+        app.print_json(
+            &json!({ "schema": 1, "removed": path.to_string_lossy(), "verdict": verdict, "exited": exited }),
+        )?;
     }
     Ok(Exit::OK)
 }

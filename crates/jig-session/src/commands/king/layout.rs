@@ -53,10 +53,7 @@ fn edit(app: &App, wanted: &[String], change: impl FnOnce(&mut Layout, &[String]
     let file = LayoutFile::open(app)?;
     let mut layout = file.read()?;
     let known = cards::ids(app)?;
-    let ids = wanted
-        .iter()
-        .map(|wanted| resolve(wanted, &known, &layout))
-        .collect::<Result<Vec<String>, Failure>>()?;
+    let ids = wanted.iter().map(|wanted| resolve(wanted, &known, &layout)).collect::<Result<Vec<String>, Failure>>()?;
     change(&mut layout, &ids);
     file.write(&layout)?;
     if app.json {
@@ -89,7 +86,7 @@ impl LayoutFile {
     pub(super) fn open(app: &App) -> Result<Self, Failure> {
         let folder = cards::folder(app);
         let parent = folder.parent().map_or_else(|| folder.clone(), std::path::Path::to_path_buf);
-        let dir = PrivateDir::open(&parent).map_err(|error| cards::failed(&error))?;
+        let dir = PrivateDir::open(&parent)?;
         Ok(Self { dir: dir.with_temp_name(TempName::PerProcess) })
     }
 
@@ -113,7 +110,8 @@ impl LayoutFile {
     }
 
     pub(super) fn write(&self, layout: &Layout) -> Result<(), Failure> {
-        self.dir.write(Layout::FILE, &layout.to_bytes()).map(|_| ()).map_err(|error| cards::failed(&error))
+        self.dir.write(Layout::FILE, &layout.to_bytes())?;
+        Ok(())
     }
 }
 

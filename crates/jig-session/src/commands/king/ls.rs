@@ -2,6 +2,13 @@
 
 use std::cmp::Ordering;
 
+use super::fingerprint::Fresh;
+use super::layout;
+use crate::ages;
+use crate::app::App;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::table::{Cell, Column, Style, Table};
+use crate::view::{self, View};
 use jig_session_atomic::PrivateDir;
 use jig_session_king::layout::Layout;
 use jig_session_king::rules;
@@ -15,14 +22,6 @@ use jig_session_schema::row::{Problem, Row, Source};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{Map, Value};
-use jig_session_store::{Look, Store, by_urgency, listed};
-
-use super::cards;
-use super::fingerprint::Fresh;
-use super::layout;
-use crate::app::App;
-use crate::failure::{Exit, Failure, Outcome};
-use crate::table::{Cell, Column, Style, Table};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -43,18 +42,9 @@ struct Listed {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let now = app.now();
     let places = app.places();
-    let look = look(&places)?;
-    let kings = look.sessions.into_iter().filter(|session| session.row.source == Source::PiKing);
-    let sessions: Vec<_> = kings.collect();
-    let shown = listed(&sessions, now);
-    let mut rows: Vec<Row> = sessions
-        .into_iter()
-        .zip(shown)
-        .filter(|(_, shown)| args.all || *shown)
-        .map(|(session, _)| session.row)
-        .collect();
-    rows.sort_by(by_urgency);
-    let problems: Vec<Problem> = look
+    let view = view(app)?;
+    let rows: Vec<Row> = view.listed(args.all).map(|session| session.row.clone()).collect();
+    let problems: Vec<Problem> = view
         .problems
         .into_iter()
         .filter(|problem| problem.path.as_ref().is_some_and(|path| places.is_kings(path.as_ref())))
@@ -68,15 +58,17 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     Ok(Exit::OK)
 }
 
-fn look(places: &Places) -> Result<Look, Failure> {
+/// The cards alone: one that status v1 shows too is listed here all the same.
+fn view(app: &App) -> Result<View, Failure> {
     let machine = Machine::new();
-    let mut store = Store::new(&places.sessions, &places.king);
-    store.look(&mut Probes::new(&machine)).map_err(|error| cards::failed(&error))
+    let mut look = view::store(app).look(&mut Probes::new(&machine))?;
+    look.sessions.retain(|session| session.row.source == Source::PiKing);
+    Ok(View::of(look, app.now()))
 }
 
 /// Reads each listed file once more, whole: a row is only a summary.
 fn with_records(app: &App, places: &Places, rows: Vec<Row>) -> Result<Vec<Listed>, Failure> {
-    let Some(dir) = PrivateDir::open_existing(&places.king).map_err(|error| cards::failed(&error))? else {
+    let Some(dir) = PrivateDir::open_existing(&places.king)? else {
         return Ok(Vec::new());
     };
     let mut fresh = Fresh::new(app);
@@ -164,36 +156,20 @@ fn cells(layout: &Layout, entry: &Listed, now: Timestamp) -> Vec<Cell> {
     };
     let name = layout.name(&row.session).or(row.name.as_deref()).or(card.project.as_deref()).unwrap_or(&row.cwd);
     let pinned = layout.pinned().contains(&row.session.as_str());
-    let notes: Vec<&str> = [
-        (!card.visible, "hidden"),
-        (card.is_fork == Some(true), "fork"),
-        (*restart == Some(true) && !over, "restart"),
-    ]
-    .iter()
-    .filter_map(|(holds, word)| holds.then_some(*word))
-    .collect();
+    let notes: Vec<&str> =
+        [(!card.visible, "hidden"), (card.is_fork == Some(true), "fork"), (*restart == Some(true) && !over, "restart")]
+            .iter()
+            .filter_map(|(holds, word)| holds.then_some(*word))
+            .collect();
     let running = row.background.filter(|count| *count > 0);
-    let age = row.updated_at.map(|at| age(now.since_ms(at)));
-    let context = row.context.percent.map(|percent| format!("{percent:.0} %"));
     vec![
         Cell::new(word).style(style),
         Cell::new(if pinned { format!("* {name}") } else { name.to_owned() }).style(Style::Bold),
         Cell::new(card.activity.as_deref().unwrap_or_default()),
         Cell::new(running.map(|count| count.to_string()).unwrap_or_default()),
-        Cell::new(context.unwrap_or_default()),
+        Cell::new(ages::percent(row.context.percent)),
         Cell::new(notes.join(" ")),
-        Cell::new(age.unwrap_or_default()),
+        Cell::new(ages::since(row.updated_at, now)),
         Cell::new(&row.session).style(Style::Dim),
     ]
-}
-
-/// `5s`, `12m`, `3h`, `4d`.
-fn age(ms: i64) -> String {
-    let seconds = ms.max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
 }

@@ -7,6 +7,7 @@ use jig_session_king::metrics::{self, Archive, Band, Metrics, Sums, Tokens, Zone
 use jig_session_schema::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::ages;
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::sanitise;
@@ -96,7 +97,9 @@ fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
                 (Archive::default(), false)
             }
         },
-        Err(problem) if matches!(problem.reason, jig_session_atomic::Reason::Missing | jig_session_atomic::Reason::Empty) => {
+        Err(problem)
+            if matches!(problem.reason, jig_session_atomic::Reason::Missing | jig_session_atomic::Reason::Empty) =>
+        {
             (Archive::default(), true)
         }
         Err(problem) => {
@@ -118,7 +121,8 @@ fn write_archive(app: &App, folder: &Path, archive: &Archive) {
 }
 
 fn document(metrics: &Metrics, now: Timestamp, zone: &Zone, logs: &Path) -> Value {
-    let days: Vec<Value> = metrics.days.iter().map(|(date, sums)| day_document(&date.to_string(), Some(sums))).collect();
+    let days: Vec<Value> =
+        metrics.days.iter().map(|(date, sums)| day_document(&date.to_string(), Some(sums))).collect();
     let week: Vec<Value> =
         metrics.seven_days().iter().map(|(date, sums)| day_document(&date.to_string(), sums.as_ref())).collect();
     let streak = metrics.streak();
@@ -207,21 +211,24 @@ fn text(metrics: &Metrics, zone: &Zone) -> String {
     }
     if metrics.partial() {
         let unread = metrics.days.get(&metrics.date).map_or(0, |sums| sums.unread);
-        lines.push(format!("{word} is partial: {}", counted(unread, "record or field", "records or fields") + " not readable"));
+        lines.push(format!(
+            "{word} is partial: {}",
+            counted(unread, "record or field", "records or fields") + " not readable"
+        ));
     }
     let week = metrics.seven_days();
     if week.iter().filter(|(_, sums)| sums.is_some_and(|sums| sums.calls > 0)).count() >= LEAST_DAYS {
         let input: Vec<u64> = week.iter().map(|(_, sums)| sums.map_or(0, |sums| sums.tokens.input)).collect();
-        lines.push(format!("7d in: {}  {}", sparkline(&input), short(input.iter().sum())));
+        lines.push(format!("7d in: {}  {}", sparkline(&input), ages::tokens(input.iter().sum())));
     }
     if let Some(average) = metrics.average() {
         let tokens = &average.sums.tokens;
         lines.push(format!(
             "avg ({} days): in {} out {} net {} a day",
             average.days,
-            short(tokens.input),
-            short(tokens.output),
-            short(tokens.net())
+            ages::tokens(tokens.input),
+            ages::tokens(tokens.output),
+            ages::tokens(tokens.net())
         ));
     }
     let streak = metrics.streak();
@@ -234,7 +241,11 @@ fn text(metrics: &Metrics, zone: &Zone) -> String {
 fn band_lines(word: &str, band: &Band, metrics: &Metrics, zone: &Zone, lines: &mut Vec<String>) {
     let mut head = format!(
         "{}: {}, {}",
-        if metrics.date == metrics.today { format!("today {} ({})", band.date, zone.name()) } else { format!("{word} ({})", zone.name()) },
+        if metrics.date == metrics.today {
+            format!("today {} ({})", band.date, zone.name())
+        } else {
+            format!("{word} ({})", zone.name())
+        },
         counted(band.sums.calls, "call", "calls"),
         counted(band.sums.errors, "error", "errors"),
     );
@@ -249,9 +260,9 @@ fn band_lines(word: &str, band: &Band, metrics: &Metrics, zone: &Zone, lines: &m
     let cache = cache_share(tokens).map_or_else(String::new, |share| format!(" cache {share} %"));
     lines.push(format!(
         "tok {word}: in {} out {} net {}{cache}",
-        short(tokens.input),
-        short(tokens.output),
-        short(tokens.net())
+        ages::tokens(tokens.input),
+        ages::tokens(tokens.output),
+        ages::tokens(tokens.net())
     ));
     let models: Vec<String> = band
         .models
@@ -280,29 +291,16 @@ fn sparkline(values: &[u64]) -> String {
     values.iter().map(|value| block(*value)).collect()
 }
 
-/// `999`, `1.2k`, `34.0M`.
-fn short(count: u64) -> String {
-    const STEPS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
-    let value = count as f64;
-    for (step, unit) in STEPS {
-        if value >= step {
-            return format!("{:.1}{unit}", value / step);
-        }
-    }
-    count.to_string()
-}
-
 fn duration(ms: f64) -> String {
     if ms < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1000.0) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, share, short, sparkline};
+    use super::{duration, share, sparkline};
 
     #[test]
     fn figures_as_people_read_them() {
-        assert_eq!([short(0), short(999), short(1000), short(1_250_000)], ["0", "999", "1.0k", "1.2M"]);
         assert_eq!([duration(950.4), duration(12_340.0)], ["950 ms", "12.3 s"]);
         assert_eq!((share(1, 3), share(2, 3), share(0, 0)), (33, 67, 0));
     }
