@@ -1,0 +1,99 @@
+//! `jig-session live explain`: what one captured screen is taken for, for bug reports and for tests.
+
+use std::io::Read;
+
+use jig_session_panes::classify::{PaneObservation, classify};
+use jig_session_panes::text;
+use serde_json::json;
+
+use crate::app::App;
+use crate::failure::{Code, Exit, Failure, Outcome};
+
+/// No screen is larger.
+const MOST: u64 = 1024 * 1024;
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// The pane's foreground command, as tmux prints #{pane_current_command}
+    #[arg(long, value_name = "COMMAND", default_value = "")]
+    command: String,
+    /// The pane's title
+    #[arg(long, value_name = "TITLE", default_value = "")]
+    title: String,
+    /// A full-screen program draws: #{alternate_on} is 1
+    #[arg(long)]
+    alternate: bool,
+    /// The pane is dead: #{pane_dead} is 1
+    #[arg(long)]
+    dead: bool,
+    /// The pane's width in columns; kept in the report
+    #[arg(long, value_name = "COLUMNS")]
+    width: Option<u32>,
+    /// The pane's height in rows: of longer text only the lowest rows are looked at
+    #[arg(long, value_name = "ROWS")]
+    height: Option<u32>,
+}
+
+pub(super) fn run(args: &Args, app: &App) -> Outcome {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MOST)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::new(Code::Io, format!("cannot read stdin: {error}")).errno(error.raw_os_error()))?;
+    let screen = String::from_utf8_lossy(&bytes);
+    let screen = args.height.map_or(&*screen, |height| lowest(&screen, height as usize));
+    let pane = PaneObservation {
+        command: &args.command,
+        title: &args.title,
+        dead: args.dead,
+        alternate: args.alternate,
+        text: screen,
+    };
+    let found = classify(&pane);
+    if app.json {
+        app.print_json(&json!({
+            "schema": 1,
+            "status": found.status,
+            "reason": found.reason,
+            "agent": found.agent,
+            "rule": found.rule,
+            "source": found.source,
+            "composer": found.composer,
+            "lastVisibleLine": text::last_line(screen),
+            "width": args.width,
+            "height": args.height,
+        }))?;
+    } else {
+        app.print(&format!(
+            "status    {}\nreason    {}\nagent     {}\nrule      {}\nsource    {}\n",
+            found.status,
+            found.reason,
+            found.agent.unwrap_or("none"),
+            found.rule,
+            found.source,
+        ))?;
+    }
+    Ok(Exit::OK)
+}
+
+/// The last `height` lines.
+fn lowest(text: &str, height: usize) -> &str {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    match body.rmatch_indices('\n').nth(height.saturating_sub(1)) {
+        Some((at, _)) if height > 0 => &text[at + 1..],
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lowest;
+
+    #[test]
+    fn only_the_lowest_rows_are_kept() {
+        assert_eq!(lowest("a\nb\nc\n", 2), "b\nc\n");
+        assert_eq!(lowest("a\nb\nc", 1), "c");
+        assert_eq!(lowest("a\nb\n", 5), "a\nb\n");
+    }
+}

@@ -1,0 +1,102 @@
+//! `jig-session live`: tmux panes and what their programs do, the contract of `sessions live --json`.
+
+mod alias;
+mod explain;
+pub(crate) mod join;
+pub(crate) mod options;
+mod table;
+
+use std::time::Duration;
+
+use jig_session_panes::observe::{self, Pane};
+use jig_session_schema::live::LiveRow;
+
+use crate::app::App;
+use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::sanitise;
+use options::{Selection, Tmux, positive_seconds};
+
+#[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Sub>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Sub {
+    /// Say what a captured screen on stdin is taken for, and by which rule
+    Explain(explain::Args),
+    /// Link this program as `sessions` into a folder
+    Alias(alias::Args),
+}
+
+/// The options of the list itself, the same under the name `sessions`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct List {
+    /// Print again and again; with --json one list a line
+    #[arg(long)]
+    watch: bool,
+    /// Seconds between two lists of --watch
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = positive_seconds)]
+    interval: Duration,
+    /// Print once, whatever else is asked
+    #[arg(long)]
+    once: bool,
+    /// One row a target: panes of grouped sessions and linked windows appear under each
+    #[arg(long)]
+    all_targets: bool,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    tmux: Tmux,
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    match &args.command {
+        Some(Sub::Explain(args)) => explain::run(args, app),
+        Some(Sub::Alias(args)) => alias::run(args, app),
+        None => list(&args.list, app),
+    }
+}
+
+/// Lists once, or again and again.
+pub(crate) fn list(args: &List, app: &App) -> Outcome {
+    loop {
+        let rows = rows(args, app)?;
+        let watch = args.watch && !args.once;
+        match (app.json, watch) {
+            (true, true) => app.print_json(&rows)?,
+            (true, false) => print_pretty(app, &rows)?,
+            (false, _) => app.print(&table::text(app, &rows))?,
+        }
+        if !watch {
+            return Ok(Exit::OK);
+        }
+        std::thread::sleep(args.interval);
+        if !app.json {
+            app.print("\n")?;
+        }
+    }
+}
+
+fn rows(args: &List, app: &App) -> Result<Vec<LiveRow>, Failure> {
+    let setting = options::setting(app, &args.tmux, args.all_targets);
+    let filter = args.selection.filter()?;
+    let mut panes = observe::observe(&setting, |facts, project| filter.before(&setting.projects, facts, project))
+        .map_err(options::failure)?;
+    join::outrank(app, &mut panes)?;
+    panes.retain(|pane| filter.after(&setting.machine, pane.class.status));
+    panes.sort_by(observe::by_status);
+    Ok(panes.iter().map(|pane: &Pane| pane.row(&setting.machine)).collect())
+}
+
+/// One document, indented by two: what readers of this contract have always got.
+pub(crate) fn print_pretty(app: &App, document: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(document)
+        .map_err(|error| Failure::new(Code::Io, format!("cannot write the document: {error}")))?;
+    text.push('\n');
+    app.print(&sanitise::escape_json(&text))
+}

@@ -1,0 +1,50 @@
+//! Panes as people read them.
+
+use jig_session_schema::live::{LiveRow, PaneStatus};
+
+use crate::app::App;
+use crate::table::{Cell, Column, Style, Table};
+
+const COLUMNS: [Column; 7] = [
+    column("STATUS", 6, 0),
+    column("AGENT", 4, 4),
+    column("TARGET", 8, 0),
+    column("PROJECT", 6, 3),
+    column("MACHINE", 6, 5),
+    column("CMD", 4, 2),
+    column("LAST", 8, 1),
+];
+
+const fn column(title: &'static str, least: usize, drop: u8) -> Column {
+    Column { title, right: false, least, drop }
+}
+
+/// The heading and the table, or one line when there is no pane.
+pub(super) fn text(app: &App, rows: &[LiveRow]) -> String {
+    if rows.is_empty() {
+        return "No live tmux panes found.\n".to_owned();
+    }
+    let mut table = Table::new(&COLUMNS);
+    for row in rows {
+        table.push(vec![
+            Cell::new(row.status.as_str()).style(style(row.status)),
+            Cell::new(row.agent.as_deref().unwrap_or_default()),
+            Cell::new(&row.target),
+            Cell::new(&row.project_slug),
+            Cell::new(&row.machine),
+            Cell::new(&row.command),
+            Cell::new(row.last_visible_line.as_deref().unwrap_or_default()),
+        ]);
+    }
+    format!("sessions live ({})\n\n{}", app.now(), table.render(app.width(), app.color))
+}
+
+/// How a status is coloured.
+pub(crate) fn style(status: PaneStatus) -> Style {
+    match status {
+        PaneStatus::NeedsAttention => Style::Red,
+        PaneStatus::Active => Style::Green,
+        PaneStatus::Dead => Style::Dim,
+        PaneStatus::Idle => Style::Plain,
+    }
+}
