@@ -73,6 +73,9 @@ enum Command {
 /// Runs the program with this process's arguments.
 pub(crate) fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if commands::sessions::is_called(&args) {
+        return commands::sessions::main(args);
+    }
     let json = args.iter().any(|arg| arg == "--json");
     match Cli::try_parse_from(args) {
         Ok(cli) => {
@@ -134,9 +137,7 @@ fn finish(app: &App, outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(Exit(code)) => ExitCode::from(code),
         // The reader closed the pipe: it has what it wanted.
-        Err(failure) if failure.errno == Some(rustix::io::Errno::PIPE.raw_os_error()) && failure.path.is_none() => {
-            ExitCode::SUCCESS
-        }
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             if app.json {
                 app.note(&sanitise::escape_json(&failure.document().to_string()));

@@ -115,6 +115,11 @@ impl Failure {
         self
     }
 
+    /// The reader of stdout went away: it has what it wanted.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.errno == Some(rustix::io::Errno::PIPE.raw_os_error()) && self.path.is_none()
+    }
+
     /// The document of `--json`: one line on stderr.
     pub(crate) fn document(&self) -> Value {
         let mut error = Map::new();

@@ -61,12 +61,12 @@ impl Server {
             Socket::Path(path) => argv.extend(["-S".into(), path.into()]),
         }
         argv.extend(command.iter().map(OsString::from));
-        run::run(&argv, input, self.limit)
+        run::run(&argv, input, self.limit, run::Group::Shared)
     }
 
     /// Runs a planned command line (see [`argv`](Self::argv)) and says how it ended.
     pub fn act(&self, argv: &[String]) -> Result<Answer, TmuxError> {
         let words: Vec<OsString> = argv.iter().skip(1).map(OsString::from).collect();
-        run::run(&words, &[], self.limit)
+        run::run(&words, &[], self.limit, run::Group::Own)
     }
 }

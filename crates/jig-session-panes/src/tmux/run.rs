@@ -71,9 +71,23 @@ impl TmuxError {
 /// Input up to this size fits into the pipe at once, so that no thread is needed to feed it.
 const PIPE: usize = 32 * 1024;
 
-pub(super) fn run(args: &[OsString], input: &[u8], limit: Duration) -> Result<Answer, TmuxError> {
+/// Whether Ctrl+C at the terminal may end the process too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// It may: a question that nobody waits for any more.
+    Shared,
+    /// It may not: an act that has begun is finished.
+    Own,
+}
+
+pub(super) fn run(args: &[OsString], input: &[u8], limit: Duration, group: Group) -> Result<Answer, TmuxError> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = Command::new("tmux")
+    let mut command = Command::new("tmux");
+    #[cfg(unix)]
+    if group == Group::Own {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    let mut child = command
         .args(args)
         .stdin(stdin)
         .stdout(Stdio::piped())

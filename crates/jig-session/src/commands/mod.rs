@@ -17,6 +17,7 @@ pub(crate) mod prune;
 pub(crate) mod publish;
 pub(crate) mod request;
 pub(crate) mod schema;
+pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod validate;
 pub(crate) mod wait;

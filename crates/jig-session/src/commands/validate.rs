@@ -72,9 +72,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
         // Asked before it is opened: opening a pipe would wait for its writer.
         match std::fs::metadata(path) {
             Ok(metadata) if !metadata.is_file() => return Err("is not a regular file".into()),
-            Ok(_) => {
-                std::fs::File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes))
-            }
+            Ok(_) => std::fs::File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes)),
             Err(error) => Err(error),
         }
     };
@@ -120,7 +118,8 @@ fn lines(bytes: &[u8], format: Option<&'static Format>, strict: bool) -> Vec<Fin
             Err(error) => refused(&error),
         };
         out.extend(found.into_iter().map(|found| {
-            let pointer = format!("line {}{}{}", index + 1, if found.pointer.is_empty() { "" } else { " " }, found.pointer);
+            let pointer =
+                format!("line {}{}{}", index + 1, if found.pointer.is_empty() { "" } else { " " }, found.pointer);
             found.pointer(pointer)
         }));
     }

@@ -35,7 +35,11 @@ pub(super) fn checks(pane: &Pane, row: Option<&Row>) -> Vec<EntryCheck> {
     };
     vec![
         check("pane", !facts.dead, alive),
-        check("agent", agent.is_some(), agent.map_or_else(|| format!("none recognised in {:?}", facts.command), str::to_owned)),
+        check(
+            "agent",
+            agent.is_some(),
+            agent.map_or_else(|| format!("none recognised in {:?}", facts.command), str::to_owned),
+        ),
         check("status-file", row.is_some(), file),
         check("composer", pane.class.composer, composer),
         check("folder", exists, folder_message),

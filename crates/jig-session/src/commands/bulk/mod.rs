@@ -60,7 +60,9 @@ impl Args {
         })?;
         let usage = |message: &'static str| move || Failure::new(Code::Usage, message);
         let defaults = Limits::default();
-        let count = |text: &Option<String>, default, message| numbers::positive(text.as_deref(), default).ok_or_else(usage(message));
+        let count = |text: &Option<String>, default, message| {
+            numbers::positive(text.as_deref(), default).ok_or_else(usage(message))
+        };
         let load = |text: &Option<String>, message| numbers::load(text.as_deref()).ok_or_else(usage(message));
         Ok(Options {
             action,
@@ -105,7 +107,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let steps = plan.steps();
     if !steps.is_empty() {
         let stop = stopped_by_signals();
-        let hands = hands::OnTmux { app, setting: &setting, statuses: options.filter.statuses.as_deref(), panes: &plan.panes };
+        let hands =
+            hands::OnTmux { app, setting: &setting, statuses: options.filter.statuses.as_deref(), panes: &plan.panes };
         let concurrency = if options.queue { usize::try_from(options.concurrency).unwrap_or(usize::MAX) } else { 1 };
         let reports = bulk::run(&steps, concurrency, &hands, &stop, &|| app.now());
         plan.settle(reports);

@@ -22,7 +22,9 @@ fn given(text: Option<&str>) -> Option<&str> {
 pub(super) fn whole(text: Option<&str>, default: u64) -> Option<u64> {
     let Some(text) = given(text) else { return Some(default) };
     // Above 2^53 a number is no longer exact, and none of these is ever near it.
-    number(text).filter(|value| value.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(value)).map(|value| value as u64)
+    number(text)
+        .filter(|value| value.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(value))
+        .map(|value| value as u64)
 }
 
 /// A whole number from 1.

@@ -29,7 +29,12 @@ pub(super) fn text(app: &App, envelope: &Envelope) -> String {
     let guard = if envelope.guard.ok { "ok" } else { "refused" };
     let mut out = format!(
         "sessions bulk {} ({})\nguard: {guard}  active={} load1={:.2} load/core={:.2} selected={}\n",
-        envelope.action, envelope.observed_at, hints.active_agent_count, hints.load1, hints.load_per_core, hints.selected_count,
+        envelope.action,
+        envelope.observed_at,
+        hints.active_agent_count,
+        hints.load1,
+        hints.load_per_core,
+        hints.selected_count,
     );
     for reason in &envelope.guard.reasons {
         out.push_str(&format!("refusal: {reason}\n"));
@@ -62,7 +67,8 @@ pub(super) fn text(app: &App, envelope: &Envelope) -> String {
 
 fn row(entry: &Entry) -> Vec<Cell> {
     let delay = if entry.scheduled_delay_ms == 0 { String::new() } else { format!("{}ms", entry.scheduled_delay_ms) };
-    let (result, message) = entry.result.as_ref().map_or(("", ""), |result| (result.outcome.as_str(), &*result.message));
+    let (result, message) =
+        entry.result.as_ref().map_or(("", ""), |result| (result.outcome.as_str(), &*result.message));
     let well = entry.result.as_ref().is_some_and(|result| result.outcome == EntryOutcome::Done);
     vec![
         Cell::new(entry.decision.as_str()),

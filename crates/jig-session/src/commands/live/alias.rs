@@ -27,7 +27,9 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome {
         app.note(&note);
     }
     if app.json {
-        app.print_json(&json!({ "schema": 1, "link": link.to_string_lossy(), "target": program.to_string_lossy(), "made": made }))?;
+        app.print_json(
+            &json!({ "schema": 1, "link": link.to_string_lossy(), "target": program.to_string_lossy(), "made": made }),
+        )?;
     } else {
         let verb = if made { "linked" } else { "is already linked:" };
         app.print(&format!("{verb} {} -> {}\n", link.display(), program.display()))?;

@@ -9,8 +9,7 @@ use jig_session_liveness::Machine;
 use jig_session_panes::observe::Pane;
 use jig_session_schema::live::PaneStatus;
 use jig_session_schema::row::{Detail, Row, Verdict};
-use jig_session_schema::status::State;
-use jig_session_schema::status::AttentionReason;
+use jig_session_schema::status::{Reason, State};
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -62,7 +61,7 @@ fn counts(row: &Row) -> bool {
 
 /// What a status file says in the words of a pane.
 pub(crate) fn status(row: &Row) -> PaneStatus {
-    let waits = [AttentionReason::APPROVAL, AttentionReason::QUESTION, AttentionReason::TRUST, AttentionReason::UNKNOWN];
+    let waits = [Reason::APPROVAL, Reason::QUESTION, Reason::TRUST, Reason::UNKNOWN];
     match (&row.attention, row.state) {
         (Some(attention), _) if waits.contains(&attention.reason) => PaneStatus::NeedsAttention,
         (_, State::Busy) => PaneStatus::Active,

@@ -14,6 +14,8 @@ use jig_session_schema::live::LiveRow;
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::sanitise;
+pub(crate) use table::style;
+
 use options::{Selection, Tmux, positive_seconds};
 
 #[derive(clap::Args, Debug)]
