@@ -6,6 +6,7 @@ mod cli;
 mod clock;
 mod commands;
 mod failure;
+mod follow;
 mod rows;
 mod sanitise;
 mod select;

@@ -37,6 +37,14 @@ pub(crate) enum Style {
 }
 
 impl Style {
+    /// Our own text in this style.
+    pub(crate) fn paint(self, text: &str, color: bool) -> String {
+        match self.code().filter(|_| color && !text.is_empty()) {
+            Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
+            None => text.to_owned(),
+        }
+    }
+
     fn code(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -147,16 +155,7 @@ impl Table {
             if column.right {
                 out.extend(std::iter::repeat_n(' ', blanks));
             }
-            match cell.style.code().filter(|_| color && !text.is_empty()) {
-                Some(code) => {
-                    out.push_str("\x1b[");
-                    out.push_str(code);
-                    out.push('m');
-                    out.push_str(&text);
-                    out.push_str("\x1b[0m");
-                }
-                None => out.push_str(&text),
-            }
+            out.push_str(&cell.style.paint(&text, color));
             if !column.right {
                 out.extend(std::iter::repeat_n(' ', blanks));
             }

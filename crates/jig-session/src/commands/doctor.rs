@@ -1,11 +1,230 @@
-//! `jig-session doctor`.
+//! `jig-session doctor`: what is wrong, and how to mend it.
+
+use std::fs;
+use std::path::Path;
+
+use jig_session_atomic::{Notice, PrivateDir};
+use jig_session_liveness::current;
+use jig_session_schema::documents::{Check, Doctor};
+use jig_session_schema::places::Places;
+use jig_session_schema::row::{ProblemReason, Source};
+use jig_session_schema::status::Status;
+use jig_session_schema::time::Timestamp;
+use jig_session_store::Hints;
+use serde_json::Value;
 
 use crate::app::App;
-use crate::failure::{Code, Failure, Outcome};
+use crate::failure::{Exit, Outcome};
+use crate::sanitise::clean;
+use crate::table::Style;
+use crate::view::{self, View};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
 
-pub(crate) fn run(_args: &Args, _app: &App) -> Outcome {
-    Err(Failure::new(Code::Unsupported, "doctor is not built yet"))
+/// Errors in the log count for this long.
+const RECENT_MS: i64 = 24 * 3_600_000;
+
+pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
+    let places = app.places();
+    let mut checks = environment(&places);
+    checks.extend(folders(&places));
+    checks.push(process());
+    checks.push(watches(&places));
+    match view::load(app) {
+        Ok(view) => checks.extend(files(&view)),
+        Err(failure) => checks.push(bad("sessions", failure.message, failure.hint, failure.path.as_deref())),
+    }
+    checks.push(config(&places));
+    checks.push(log(&places, app.now()));
+
+    let mut doctor = Doctor::new();
+    doctor.at = app.now();
+    doctor.ok = checks.iter().all(|check| check.ok);
+    doctor.checks = checks;
+    if app.json {
+        app.print_json(&doctor)?;
+    } else {
+        app.print(&text(&doctor, app.color))?;
+    }
+    Ok(if doctor.ok { Exit::OK } else { Exit::FINDINGS })
+}
+
+fn good(check: &str, message: impl Into<String>) -> Check {
+    Check::new().check(check.into()).ok(true).message(message.into())
+}
+
+fn bad(check: &str, message: impl Into<String>, hint: Option<String>, path: Option<&Path>) -> Check {
+    let mut bad = Check::new().check(check.into()).ok(false).message(message.into());
+    bad.hint = hint;
+    bad.path = path.map(|path| path.to_string_lossy().into_owned());
+    bad
+}
+
+/// Variables that were set and do not count.
+fn environment(places: &Places) -> Vec<Check> {
+    if places.ignored.is_empty() {
+        return vec![good("environment", "every variable that is set counts")];
+    }
+    let ignored = places.ignored.iter();
+    let hint = || Some("give an absolute path, or unset it".to_owned());
+    ignored
+        .map(|ignored| {
+            bad("environment", format!("{} counts as unset: it {}", ignored.name, ignored.why), hint(), None)
+        })
+        .collect()
+}
+
+/// Every folder is a folder of ours that keeps others out, or not there yet.
+fn folders(places: &Places) -> Vec<Check> {
+    let all: [(&str, &Path); 6] = [
+        ("state folder", &places.state_dir),
+        ("sessions folder", &places.sessions),
+        ("requests folder", &places.requests),
+        ("bus folder", &places.bus),
+        ("log folder", &places.log),
+        ("pi-king folder", &places.king),
+    ];
+    all.into_iter().flat_map(|(name, path)| folder(name, path)).collect()
+}
+
+fn folder(name: &str, path: &Path) -> Vec<Check> {
+    let dir = match PrivateDir::open_existing(path) {
+        Ok(None) => return vec![good(name, format!("{} is not there yet", path.display()))],
+        Ok(Some(dir)) => dir,
+        Err(error) => return vec![bad(name, error.to_string(), error.hint().map(str::to_owned), Some(path))],
+    };
+    let mut checks = Vec::new();
+    for notice in dir.notices() {
+        let message = format!("{}: {notice}", dir.path().display());
+        checks.push(match notice {
+            Notice::ModeOpen { .. } => {
+                bad(name, message, Some(format!("chmod 700 {}", dir.path().display())), Some(dir.path()))
+            }
+            Notice::ModesNotHeld => {
+                let hint = "name a folder on another file system with JIG_STATE_DIR";
+                bad(name, message, Some(hint.to_owned()), Some(dir.path()))
+            }
+            _ => good(name, message),
+        });
+    }
+    if checks.is_empty() {
+        checks.push(good(name, format!("{} is private", path.display())));
+    }
+    checks
+}
+
+/// Verdicts need the identity of processes.
+fn process() -> Check {
+    match current() {
+        Ok(identity) if identity.boot_id.is_some() => good("processes", "the identity of processes can be read"),
+        Ok(_) => good("processes", "the start of processes can be read, the run of the machine cannot"),
+        Err(error) => {
+            let hint = "without it a session is alive or unknown, never proved: is /proc mounted?";
+            bad("processes", error.to_string(), Some(hint.to_owned()), None)
+        }
+    }
+}
+
+fn watches(places: &Places) -> Check {
+    let mut hints = Hints::new(&[&places.sessions, &places.king]);
+    hints.renew();
+    match hints.trouble() {
+        None => good("watches", "changes are noticed at once"),
+        Some(trouble) => {
+            let hint = "watch looks every 2 s instead; raise fs.inotify.max_user_watches or max_user_instances";
+            bad("watches", trouble, Some(hint.to_owned()), None)
+        }
+    }
+}
+
+/// Each file that gives no session, each field that could not be read, and how many sessions crashed.
+fn files(view: &View) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for problem in &view.problems {
+        let message = format!("{}: {}", problem.reason, problem.message);
+        checks.push(bad("file", message, advice(&problem.reason), problem.path.as_deref().map(Path::new)));
+    }
+    for session in view.sessions.iter().filter(|session| session.row.source == Source::Jig) {
+        let Ok(document) = view::document(&session.row) else { continue };
+        let Ok(read) = Status::read_value(document.into()) else { continue };
+        for field in &read.problems {
+            let hint = "its publisher writes this field in another form than the contract's".to_owned();
+            let path = Path::new(&session.row.path);
+            checks.push(bad("field", format!("{field} and is taken as unknown"), Some(hint), Some(path)));
+        }
+    }
+    let over = view.rows().filter(|row| row.verdict.is_over() && row.source == Source::Jig).count();
+    let count = view.sessions.len();
+    let mut sessions = good("sessions", format!("{count} of {} files give a session", count + view.problems.len()));
+    if over > 0 {
+        sessions.message.push_str(&format!("; {over} ended without removing theirs"));
+        sessions.hint = Some("remove them with: jig-session prune".to_owned());
+    }
+    checks.push(sessions);
+    checks
+}
+
+/// The way out of each kind of problem.
+fn advice(reason: &ProblemReason) -> Option<String> {
+    let hint = match reason.as_str() {
+        "not-a-regular-file" | "foreign-owner" => "nobody of ours put it there: remove it",
+        "too-large" => "no status file is that large: remove it",
+        "empty" | "unparsable" => {
+            "its writer or a power cut left it half-written; jig-session prune removes it after a day"
+        }
+        "unsupported" => "a newer program wrote it: update this one",
+        "mismatch" => "it was renamed or copied by hand: remove it",
+        "unreadable" => "make it readable for you: chmod 600",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn config(places: &Places) -> Check {
+    match fs::read(&places.config) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("configuration", "none, and none is needed"),
+        Err(error) => bad("configuration", format!("cannot read it: {error}"), None, Some(&places.config)),
+        Ok(bytes) => match jig_session_schema::json::parse_object(&bytes) {
+            Ok(_) => good("configuration", "it can be read"),
+            Err(error) => {
+                let hint = "mend or remove it; until then it counts as empty".to_owned();
+                bad("configuration", error.to_string(), Some(hint), Some(&places.config))
+            }
+        },
+    }
+}
+
+/// What failed silently, such as a hook, is in the log.
+fn log(places: &Places, now: Timestamp) -> Check {
+    let file = places.log_file();
+    let Ok(text) = fs::read_to_string(&file) else { return good("log", "no errors were logged") };
+    let recent = text.lines().rev().map_while(|line| serde_json::from_str::<Value>(line).ok()).take_while(|line| {
+        let at = line["at"].as_str().and_then(Timestamp::parse);
+        at.is_some_and(|at| now.since_ms(at) < RECENT_MS)
+    });
+    let recent: Vec<Value> = recent.collect();
+    let Some(last) = recent.first() else { return good("log", "no errors were logged in the last day") };
+    let word = |key: &str| last[key].as_str().unwrap_or_default();
+    let message =
+        format!("{} errors in the last day; the last one: {}: {}", recent.len(), word("command"), word("message"));
+    bad("log", message, Some("it stops counting after a day".to_owned()), Some(&file))
+}
+
+fn text(doctor: &Doctor, color: bool) -> String {
+    let mut out = String::new();
+    for check in &doctor.checks {
+        let (mark, style) = if check.ok { ("ok ", Style::Green) } else { ("BAD", Style::Red) };
+        out.push_str(&style.paint(mark, color));
+        out.push_str(&format!("  {}: {}\n", clean(&check.check), clean(&check.message)));
+        if let Some(path) = check.path.as_deref().filter(|path| !check.message.contains(*path)) {
+            out.push_str(&format!("     {}\n", clean(path)));
+        }
+        if let Some(hint) = &check.hint {
+            out.push_str(&format!("     hint: {}\n", clean(hint)));
+        }
+    }
+    let bad = doctor.checks.iter().filter(|check| !check.ok).count();
+    out.push_str(&if bad == 0 { "\nall is well\n".to_owned() } else { format!("\n{bad} to mend\n") });
+    out
 }

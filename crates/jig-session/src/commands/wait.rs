@@ -1,11 +1,87 @@
-//! `jig-session wait`.
+//! `jig-session wait`: until a session settles, or whatever else is waited for.
+
+use std::time::{Duration, Instant};
+
+use jig_session_schema::documents::Wait;
+use jig_session_schema::row::Row;
+use jig_session_schema::status::State;
+use jig_session_schema::time::Timestamp;
+use jig_session_store::is_live;
 
 use crate::app::App;
-use crate::failure::{Code, Failure, Outcome};
+use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::follow::Follow;
+use crate::sanitise::clean;
+use crate::{rows, select};
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Which session: id, part of one, name, terminal, or `.` for this one
+    session: String,
+    /// What to wait for; settled is idle or attention
+    #[arg(long = "for", value_name = "WHAT", default_value = "settled", value_parser = ["settled", "idle", "attention", "busy", "gone"])]
+    what: String,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    timeout: Option<Duration>,
+}
 
-pub(crate) fn run(_args: &Args, _app: &App) -> Outcome {
-    Err(Failure::new(Code::Unsupported, "wait is not built yet"))
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds".to_owned())
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    let deadline = args.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let mut follow = Follow::new(app);
+    let view = follow.look()?;
+    let mut row = select::pick(app, &view, &args.session)?.row.clone();
+    let mut at = view.at;
+    let mut there = true;
+    loop {
+        let live = there && is_live(&row);
+        if is_reached(&args.what, &row, live) {
+            return end(app, row, at);
+        }
+        if !live {
+            let failure = Failure::new(Code::Gone, format!("session {} ended first", row.session));
+            return Err(failure.path(&row.path));
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let state = rows::state(&row).0;
+            let message = format!("session {} is {state}, not {}, when the time is up", row.session, args.what);
+            return Err(Failure::new(Code::Timeout, message));
+        }
+        follow.wait(deadline);
+        let view = follow.look()?;
+        at = view.at;
+        match view.rows().find(|now| now.session == row.session && now.host == row.host) {
+            Some(now) => row = now.clone(),
+            None => there = false,
+        }
+    }
+}
+
+fn is_reached(what: &str, row: &Row, live: bool) -> bool {
+    let (waits, state) = (row.attention.is_some(), row.state);
+    match what {
+        "gone" => !live,
+        _ if !live => false,
+        "idle" => state == State::Idle,
+        "busy" => state == State::Busy,
+        "attention" => waits,
+        _ => waits || state == State::Idle,
+    }
+}
+
+fn end(app: &App, row: Row, at: Timestamp) -> Outcome {
+    if app.json {
+        let mut wait = Wait::new().session(row);
+        wait.at = at;
+        app.print_json(&wait)?;
+    } else {
+        let state = rows::state(&row).0;
+        app.print(&format!("{} {}\n", clean(&rows::title(&row)), clean(&state)))?;
+    }
+    Ok(Exit::OK)
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{Sleeper, TestEnvironment, replace, skipped, status_document};
+use crate::common::{Output, Sleeper, TestEnvironment, finish, replace, skipped, status_document};
 
 /// Contents that are no status document, each with the reason that it must be named with.
 fn contents(good: &Value) -> Vec<(&'static str, Vec<u8>, &'static str)> {
@@ -204,11 +204,29 @@ fn a_file_that_cannot_be_read_is_a_problem_and_not_the_end() {
     let live = env.live("good", |_| ());
     let closed = env.write_status("closed", &status_document("closed", live.pid()));
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("the mode can be set");
-    if fs::File::open(&closed).is_ok() {
-        skipped("a_file_that_cannot_be_read_is_a_problem_and_not_the_end", "this user may read every file");
-        return;
-    }
-    let listed = env.jig(&["ls", "--json"]).exits(0).json();
+    let listed = if fs::File::open(&closed).is_ok() {
+        // This user may read every file: another one asks, with a home of its own.
+        let Some(output) = as_second_user(&env) else { return };
+        output
+    } else {
+        env.jig(&["ls", "--json"])
+    };
+    let listed = listed.exits(0).json();
     assert_eq!(listed["sessions"][0]["session"], "good");
     assert_eq!(reasons(&listed["problems"])["closed.json"], "unreadable");
+}
+
+/// Gives the home to another user and lists as that one; `None`, and said so, where that cannot be done.
+fn as_second_user(env: &TestEnvironment) -> Option<Output> {
+    let program = env.root().join("jig-session");
+    fs::copy(env!("CARGO_BIN_EXE_jig-session"), &program).expect("copied");
+    let given = Command::new("chown").args(["-R", "65534:65534"]).arg(env.root()).output();
+    let mut second = env.command("setpriv");
+    second.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&program).args(["ls", "--json"]);
+    let can = Command::new("setpriv").arg("--version").output().is_ok_and(|done| done.status.success());
+    if !can || !given.is_ok_and(|done| done.status.success()) {
+        skipped("a_file_that_cannot_be_read_is_a_problem_and_not_the_end", "there is no second user to ask as");
+        return None;
+    }
+    Some(finish(second, b""))
 }

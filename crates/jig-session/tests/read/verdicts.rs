@@ -106,7 +106,7 @@ fn without_identity(document: &mut Value) {
 fn an_old_document_proves_only_that_a_younger_process_is_another() {
     let env = TestEnvironment::new();
     let live = env.live("old", without_identity);
-    is_judged(&env, &live, "unverified", None, "11");
+    is_judged(&env, &live, "unverified", Some("no identity"), "11");
 
     let booted = now() - uptime();
     if booted > now() - Duration::from_secs(400) {
