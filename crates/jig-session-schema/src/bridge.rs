@@ -5,7 +5,8 @@
 use serde_json::{Map, Value};
 
 use crate::king::EpochMs;
-use crate::shape::{Named, Tag};
+use crate::read::Reading;
+use crate::shape::{Named, SchemaCx, Shape, Side, Tag};
 
 /// The protocol's number; a host that is greeted with another one answers `ready` empty and does nothing.
 pub const PROTOCOL: u64 = 1;
@@ -61,6 +62,32 @@ lines! {
         Panel(Panel) = "panel",
         /// Send the session's entries.
         Entries(EntriesQuestion) = "entries",
+    }
+}
+
+/// The id of a `call`: a text where we write it, a whole number from other hosts too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LineId(pub String);
+
+impl Shape for LineId {
+    fn read(value: Value, cx: &mut Reading) -> Option<Self> {
+        match value.as_i64() {
+            Some(number) => Some(Self(number.to_string())),
+            None => <String as Shape>::read(value, cx).map(Self),
+        }
+    }
+
+    fn schema(cx: &mut SchemaCx) -> Value {
+        match cx.side() {
+            Side::Writer => serde_json::json!({ "type": "string" }),
+            Side::Reader => serde_json::json!({ "type": ["string", "integer"] }),
+        }
+    }
+}
+
+impl serde::Serialize for LineId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
@@ -274,7 +301,7 @@ record! {
         /// The word of this line.
         tag t: Tag = "t" is "return",
         /// The call's id.
-        required id: String = "id",
+        required id: LineId = "id",
         /// What it returned.
         needed result: Value = "result",
         /// Why it failed.
@@ -424,7 +451,7 @@ record! {
         /// The word of this line.
         tag op: Tag = "op" is "call",
         /// The id for the answer; without one none comes.
-        added id: Option<String> = "id",
+        added id: Option<LineId> = "id",
         /// The function, such as `pi.setActiveTools`.
         required function: String = "fn",
         /// Its arguments.

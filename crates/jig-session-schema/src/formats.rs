@@ -131,9 +131,9 @@ impl Format {
 const TELL: &[(&str, &[&str])] = &[
     ("pi-king.v1", &["formatVersion"]),
     ("bulk.v1", &["schemaVersion"]),
-    ("event.v1", &["event"]),
     ("bridge.v1", &["t"]),
     ("bridge.v1", &["op"]),
+    ("event.v1", &["event"]),
     ("error.v1", &["error", "exit"]),
     ("bus-result.v1", &["action", "ok"]),
     ("watch.v1", &["change"]),

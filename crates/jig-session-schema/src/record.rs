@@ -210,8 +210,7 @@ macro_rules! record_schema {
         $object.constant($key, $doc, serde_json::Value::from($constant));
     };
     ($object:ident, $cx:ident, $presence:ident, $Ty:ty, $key:literal, $doc:expr) => {
-        let schema = <$Ty as $crate::shape::Shape>::schema($cx);
-        $object.field($cx, $key, $doc, $crate::shape::Presence::word(stringify!($presence)), schema);
+        $object.field::<$Ty>($cx, $key, $doc, $crate::shape::Presence::word(stringify!($presence)));
     };
 }
 

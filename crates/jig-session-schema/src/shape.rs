@@ -70,6 +70,9 @@ pub trait Shape: Sized {
         false
     }
 
+    /// Whether null is written on purpose, even in a field that is left out when unknown.
+    const WRITES_NULL: bool = false;
+
     /// The JSON Schema of this shape.
     fn schema(cx: &mut SchemaCx) -> Value;
 }
@@ -185,6 +188,8 @@ impl<T: Serialize> Serialize for Patch<T> {
 }
 
 impl<T: Shape> Shape for Patch<T> {
+    const WRITES_NULL: bool = true;
+
     fn read(value: Value, cx: &mut Reading) -> Option<Self> {
         if value.is_null() { Some(Self::Clear) } else { T::read(value, cx).map(Self::Set) }
     }
@@ -475,12 +480,13 @@ impl ObjectSchema {
         self.required.push(key.into());
     }
 
-    pub(crate) fn field(&mut self, cx: &SchemaCx, key: &str, doc: &str, presence: Presence, schema: Value) {
+    pub(crate) fn field<T: Shape>(&mut self, cx: &mut SchemaCx, key: &str, doc: &str, presence: Presence) {
         let writer = cx.side == Side::Writer;
+        let schema = T::schema(cx);
         let schema = match presence {
             Presence::Required | Presence::Constant => schema,
-            Presence::Needed | Presence::Added if writer => not_nullable(schema),
-            Presence::Seed if writer => schema,
+            Presence::Needed | Presence::Added if writer && !T::WRITES_NULL => not_nullable(schema),
+            _ if writer => schema,
             _ => nullable(schema),
         };
         if presence == Presence::Required || (writer && presence != Presence::Added) {
@@ -533,7 +539,12 @@ fn nullable(schema: Value) -> Value {
                     }
                     map.into()
                 }
-                Some(Value::Array(_)) => map.into(),
+                Some(Value::Array(words)) => {
+                    if !words.iter().any(|word| word == "null") {
+                        words.push("null".into());
+                    }
+                    map.into()
+                }
                 _ => json!({ "anyOf": [map, { "type": "null" }] }),
             }
         }
@@ -545,8 +556,9 @@ fn not_nullable(schema: Value) -> Value {
     let null = json!({ "type": "null" });
     let Value::Object(mut map) = schema else { return schema };
     if let Some(Value::Array(words)) = map.get("type") {
-        let word = words.iter().find(|word| *word != "null").cloned().unwrap_or_default();
-        map.insert("type".into(), word);
+        let mut words: Vec<Value> = words.iter().filter(|word| *word != "null").cloned().collect();
+        let kind = if words.len() == 1 { words.remove(0) } else { words.into() };
+        map.insert("type".into(), kind);
         if let Some(Value::Array(words)) = map.get_mut("enum") {
             words.retain(|word| !word.is_null());
         }
