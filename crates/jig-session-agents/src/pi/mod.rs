@@ -267,3 +267,6 @@ fn version(text: &str) -> Option<[u32; 3]> {
     let mut numbers = text.split(['.', '-', '+']).map(|part| part.parse().ok());
     Some([numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or_default()])
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! What the recorded tours do not hold, line by line.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn hello() -> Value {
+    json!({"t": "hello", "protocol": 1, "reason": "startup", "pid": 4242, "cwd": "/p", "session": "s-1",
+        "file": "/h/.pi/agent/sessions/--p--/x_s-1.jsonl", "name": null, "model": {"provider": "a", "id": "m",
+        "name": "M", "contextWindow": 1000}, "thinking": "low", "active": ["read"], "skills": ["notes", "pdf"],
+        "tools": [{"name": "read", "exposure": "direct"}, {"name": "secret", "exposure": "hidden"}]})
+}
+
+fn begun() -> Bridge {
+    let mut bridge = Bridge::new();
+    bridge.line(&hello());
+    bridge.idle(Some(true));
+    bridge
+}
+
+fn event(name: &str, data: Value) -> Value {
+    json!({"t": "event", "event": name, "at": 1_795_976_328_757_i64, "data": data})
+}
+
+/// The events of these lines as documents, without the fields that are the same for all.
+fn told(bridge: &mut Bridge, lines: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let events = lines.into_iter().flat_map(|line| bridge.line(&line).events);
+    let document = |event: Event| {
+        let mut document = event.to_document();
+        document.shift_remove("at");
+        document.shift_remove("schema");
+        Value::Object(document)
+    };
+    events.map(document).collect()
+}
+
+#[test]
+fn hello_begins_the_session_with_all_it_tells() {
+    let mut line = hello();
+    line["pi"] = "1.6.0".into();
+    line["name"] = "billing".into();
+    let events = told(&mut Bridge::new(), [line.clone()]);
+    let session = json!({"event": "session", "session": "s-1", "pid": 4242, "cwd": "/p", "agentDir": "/h/.pi/agent",
+        "version": "1.6.0", "name": "billing", "transcript": "/h/.pi/agent/sessions/--p--/x_s-1.jsonl"});
+    let model = json!({"event": "model", "model": {"provider": "a", "id": "m", "name": "M"}, "thinking": "low"});
+    let capabilities = json!({"event": "capabilities",
+        "tools": [{"name": "read", "on": true}, {"name": "secret", "on": false, "hidden": true}],
+        "skills": [{"name": "notes", "on": true}, {"name": "pdf", "on": true}], "accepts": ["tools", "skills", "reload"]});
+    assert_eq!(events, [session, model, capabilities]);
+    line["agentDir"] = "/other".into();
+    assert_eq!(told(&mut Bridge::new(), [line])[0]["agentDir"], "/other");
+}
+
+#[test]
+fn hello_without_a_file_clears_the_transcript_and_leaves_the_agents_folder() {
+    let mut line = hello();
+    line["file"] = Value::Null;
+    let session = &told(&mut Bridge::new(), [line])[0];
+    assert_eq!((session.get("transcript"), session.get("agentDir")), (Some(&Value::Null), None));
+}
+
+#[test]
+fn a_session_that_was_kept_busy_and_is_idle_has_been_aborted() {
+    for (idle, events) in [(Some(true), 1), (Some(false), 0), (None, 0)] {
+        let mut bridge = Bridge::new();
+        assert_eq!(bridge.line(&hello()).ask_idle, Some(AskIdle::Now));
+        let told = bridge.idle(idle);
+        assert_eq!(told.events.len(), events, "{idle:?}");
+        if events > 0 {
+            let document = Value::Object(told.events[0].to_document());
+            assert_eq!(document, json!({"event": "turn", "phase": "settled", "outcome": "aborted"}));
+        }
+    }
+    let mut bridge = Bridge::new();
+    bridge.line(&hello());
+    bridge.line(&event("agent_start", json!({})));
+    assert_eq!(bridge.idle(Some(true)), Told::default(), "a turn has begun since it was asked");
+}
+
+#[test]
+fn a_host_that_began_anew_in_a_turn_tells_its_dialogs() {
+    let mut bridge = Bridge::new();
+    bridge.line(&hello());
+    bridge.idle(Some(false));
+    assert_eq!(told(&mut bridge, [event("ui_prompt_start", json!({}))]).len(), 1);
+}
+
+#[test]
+fn mcp_tools_are_server_and_tool() {
+    let start = |name: &str| event("tool_execution_start", json!({"toolCallId": "c", "toolName": name, "args": {"action": "x"}}));
+    for (name, tool, action) in [
+        ("mcp__github__list_prs", "github", json!("list_prs")),
+        ("mcp__a__b__c", "a", json!("b__c")),
+        ("mcp__", "mcp__", json!("x")),
+        ("session", "session", json!("x")),
+    ] {
+        let events = told(&mut begun(), [start(name)]);
+        assert_eq!((&events[0]["tool"], &events[0]["action"]), (&json!(tool), &action), "{name}");
+    }
+}
+
+#[test]
+fn only_a_good_edit_or_write_is_an_output() {
+    for (tool, failed, action) in
+        [("write", false, Some("written")), ("edit", false, Some("edited")), ("write", true, None), ("read", false, None)]
+    {
+        let data = json!({"toolCallId": "c", "toolName": tool, "isError": failed, "args": {"path": "a.rs"}});
+        let events = told(&mut begun(), [event("tool_execution_start", data.clone()), event("tool_execution_end", data)]);
+        let output = events.iter().find(|event| event["event"] == "output");
+        assert_eq!(output.map(|output| output["action"].as_str().unwrap()), action, "{tool} {failed}");
+        assert!(output.is_none_or(|output| output["path"] == "a.rs"));
+    }
+}
+
+#[test]
+fn a_decision_holds_nothing_but_the_contracts_words() {
+    let bus = |data: Value| json!({"t": "bus", "event": "jig:decision", "at": 1, "data": data});
+    let events = told(
+        &mut begun(),
+        [
+            bus(json!({"toolCallId": "c", "decision": "ask", "answer": "always", "command": "rm -rf /", "rule": "r"})),
+            bus(json!({"toolCallId": "c", "decision": "maybe"})),
+            bus(json!({"decision": "allow"})),
+            bus(json!({"toolCallId": "d", "decision": "allow", "answer": "x".repeat(129)})),
+        ],
+    );
+    let right = [
+        json!({"event": "decision", "id": "c", "decision": "ask", "answer": "always"}),
+        json!({"event": "decision", "id": "d", "decision": "allow"}),
+    ];
+    assert_eq!(events, right);
+}
+
+fn call(id: &str) -> Value {
+    event("tool_execution_start", json!({"toolCallId": id, "toolName": "bash"}))
+}
+
+fn ask(id: &str) -> Value {
+    json!({"t": "bus", "event": "jig:decision", "data": {"toolCallId": id, "decision": "ask"}})
+}
+
+#[test]
+fn a_dialog_in_a_turn_is_an_approval_or_a_question() {
+    let start = event("ui_prompt_start", json!({"kind": "select"}));
+    let cases = [
+        (vec![call("c1"), ask("c1"), call("c2")], json!({"event": "attention", "reason": "approval", "id": "c1"})),
+        (vec![call("c1"), call("c2")], json!({"event": "attention", "reason": "question", "id": "c2"})),
+        (vec![], json!({"event": "attention", "reason": "question"})),
+    ];
+    for (before, right) in cases {
+        let mut bridge = begun();
+        told(&mut bridge, [event("agent_start", json!({}))].into_iter().chain(before));
+        let events = told(&mut bridge, [start.clone(), event("ui_prompt_end", json!({}))]);
+        assert_eq!(events, [right, json!({"event": "attention", "reason": null})]);
+    }
+}
+
+#[test]
+fn a_dialog_outside_a_turn_or_of_our_own_is_none() {
+    let mut own = event("ui_prompt_start", json!({}));
+    assert_eq!(told(&mut begun(), [own.clone(), event("ui_prompt_end", json!({}))]), Vec::<Value>::new());
+    own["own"] = true.into();
+    let mut bridge = begun();
+    told(&mut bridge, [event("agent_start", json!({}))]);
+    assert_eq!(told(&mut bridge, [own, event("ui_prompt_end", json!({}))]), Vec::<Value>::new());
+}
+
+#[test]
+fn subagents_are_counted_in_the_background() {
+    let bus = |name: &str, id: &str| json!({"t": "bus", "event": format!("subagents:{name}"), "data": {"id": id, "type": "x"}});
+    let events = told(
+        &mut begun(),
+        [bus("created", "a"), bus("started", "a"), bus("started", "b"), bus("completed", "a"), bus("failed", "b"), bus("failed", "b")],
+    );
+    let counts: Vec<_> = events.iter().map(|event| event["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [1, 2, 1, 0]);
+}
+
+#[test]
+fn bye_keeps_the_file_for_a_reload_only() {
+    for (reason, keep) in [("reload", true), ("quit", false), ("fork", false), ("new", false)] {
+        let events = told(&mut begun(), [json!({"t": "bye", "reason": reason})]);
+        assert_eq!(events, [json!({"event": "end", "keep": keep})]);
+    }
+}
+
+#[test]
+fn a_message_with_tokens_and_no_cost_had_no_price() {
+    let message = |cost: f64, tokens: u64| event("message_end", json!({"message": {"role": "assistant", "stopReason": "stop",
+        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": cost}}}}));
+    assert_eq!(told(&mut begun(), [message(0.0, 0)]), Vec::<Value>::new());
+    let events = told(&mut begun(), [message(0.5, 10), message(0.0, 10)]);
+    let usage: Vec<_> = events.iter().filter(|event| event["event"] == "usage").map(|event| event.get("cost")).collect();
+    assert_eq!(usage, [Some(&json!(0.5)), None]);
+}
+
+#[test]
+fn entries_come_page_by_page_and_count_what_was_used_meanwhile() {
+    let entry = |id: &str, tokens: u64| json!({"id": id, "type": "message", "role": "assistant", "at": "2026-11-29T18:18:49.385Z",
+        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}});
+    let page = |entries: Vec<Value>, more: bool| json!({"t": "entries", "id": 1, "entries": entries, "more": more});
+    let live = event("message_end", json!({"message": {"role": "assistant", "usage": {"input": 5, "output": 0, "totalTokens": 5, "cost": {"total": 0.5}}}}));
+    let mut bridge = begun();
+    assert_eq!(told(&mut bridge, [page(vec![entry("a", 10)], true)]), Vec::<Value>::new());
+    told(&mut bridge, [live]);
+    let events = told(&mut bridge, [page(vec![entry("b", 20)], false)]);
+    let usage = json!({"event": "usage", "mode": "set", "input": 35, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": 1.5});
+    assert_eq!(events[0], usage);
+}
+
+#[test]
+fn a_session_without_entries_has_used_nothing() {
+    let events = told(&mut begun(), [json!({"t": "entries", "id": 1, "entries": [], "more": false})]);
+    let usage = json!({"event": "usage", "mode": "set", "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": 0.0});
+    assert_eq!(events[0], usage);
+    assert_eq!((&events[1]["tokens"], &events[1]["window"]), (&Value::Null, &json!(1000)));
+}
+
+#[test]
+fn entries_off_the_branch_count_as_used_but_fill_no_context() {
+    let entry = |tokens: u64, inside: bool| json!({"id": "x", "type": "message", "role": "assistant", "inContext": inside,
+        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}});
+    let line = json!({"t": "entries", "id": 1, "entries": [entry(10, true), entry(99, false)], "more": false});
+    let events = told(&mut begun(), [line]);
+    assert_eq!((&events[0]["input"], &events[1]["tokens"]), (&json!(109), &json!(10)));
+}
+
+#[test]
+fn a_model_with_another_window_changes_the_share_at_once() {
+    let message = event("message_end", json!({"message": {"role": "assistant",
+        "usage": {"input": 500, "output": 0, "totalTokens": 500, "cost": {"total": 0.5}}}}));
+    let select = event("model_select", json!({"model": {"provider": "a", "id": "n", "name": "N", "contextWindow": 2000}}));
+    let mut bridge = begun();
+    told(&mut bridge, [message]);
+    let events = told(&mut bridge, [select]);
+    assert_eq!(events[0]["model"], json!({"provider": "a", "id": "n", "name": "N"}));
+    assert_eq!(events[1], json!({"event": "context", "tokens": 500, "window": 2000}));
+}
+
+#[test]
+fn tools_and_skills_that_come_and_go_are_told() {
+    let mut bridge = begun();
+    let events = told(&mut bridge, [json!({"t": "tools", "tools": [{"name": "read"}, {"name": "session"}], "active": ["session"], "skills": ["notes"]})]);
+    assert_eq!(events[0]["tools"], json!([{"name": "read", "on": false}, {"name": "session", "on": true}]));
+    let events = bridge.switched(Some(&json!(["read"])), Some(&["notes".to_owned()]));
+    let document = Value::Object(events[0].to_document());
+    assert_eq!(document["tools"], json!([{"name": "read", "on": true}, {"name": "session", "on": false}]));
+    assert_eq!(document["skills"], json!([{"name": "notes", "on": false}]));
+}
+
+#[test]
+fn an_old_pi_settles_by_its_idleness() {
+    let begin = |version: Option<&str>| {
+        let mut line = hello();
+        line["pi"] = version.into();
+        let mut bridge = Bridge::new();
+        bridge.line(&line);
+        bridge.idle(Some(true));
+        bridge.line(&event("agent_start", json!({})));
+        bridge
+    };
+    for (version, asks) in [(Some("0.73.1"), true), (Some("0.80.3"), true), (Some("0.80.4"), false), (Some("1.6.0"), false), (None, true)] {
+        let told = begin(version).line(&event("agent_end", json!({})));
+        assert_eq!(told.ask_idle.is_some(), asks, "{version:?}");
+    }
+    let mut bridge = begin(Some("0.73.1"));
+    bridge.line(&event("agent_end", json!({})));
+    assert_eq!(bridge.idle(Some(false)).ask_idle, Some(AskIdle::Soon), "it is asked again until it is idle");
+    assert_eq!(bridge.idle(Some(true)).events.len(), 1);
+    let mut line = event("agent_end", json!({}));
+    line["idle"] = true.into();
+    assert_eq!(begin(Some("0.73.1")).line(&line).events.len(), 1, "it says that it is idle already");
+}
+
+#[test]
+fn lines_that_are_not_known_stand_for_nothing() {
+    let mut bridge = begun();
+    let odd = [json!(null), json!([]), json!({}), json!({"t": 7}), json!({"t": "later"}), json!({"t": "event"}),
+        json!({"t": "event", "event": "message_end"}), json!({"t": "event", "event": "tool_execution_end", "data": 7}),
+        json!({"t": "bus", "event": "subagents:created", "data": null}), json!({"t": "return", "id": 1, "result": true})];
+    assert_eq!(told(&mut bridge, odd), Vec::<Value>::new());
+}
