@@ -1,5 +1,6 @@
 //! The project's own tasks. `cargo xtask help` lists them.
 
+mod faults;
 mod run;
 mod schemas;
 mod test;
@@ -12,6 +13,7 @@ type Task = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCod
 const TASKS: &[Task] = &[
     ("test", "all checks and tests; with CI=true it also installs what they need", test::run_all),
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
+    ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),
 ];
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jig_session_schema::status::{
-    Basis, ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool, PartName,
-};
+use jig_session_schema::status::{Basis, ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool, PartName};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
@@ -215,7 +213,12 @@ impl Breakdown {
 
     /// The document: scaled so that its parts sum to `tokens`, the agent's own last real count; without one, an
     /// estimate. `None` while nothing is known to fill the context.
-    pub(super) fn detail(&self, at: Option<Timestamp>, tokens: Option<u64>, window: Option<u64>) -> Option<ContextDetail> {
+    pub(super) fn detail(
+        &self,
+        at: Option<Timestamp>,
+        tokens: Option<u64>,
+        window: Option<u64>,
+    ) -> Option<ContextDetail> {
         let chars: Vec<u64> = PARTS.iter().map(|part| self.part(part)).collect();
         let sum: u64 = chars.iter().sum();
         if sum == 0 {
@@ -223,14 +226,14 @@ impl Breakdown {
         }
         let tokens = tokens.filter(|tokens| *tokens > 0);
         let total = tokens.unwrap_or(sum.div_ceil(CHARS_PER_TOKEN));
-        let scaled = |chars: u64| {
-            u64::try_from(u128::from(chars) * u128::from(total) / u128::from(sum)).unwrap_or(u64::MAX)
-        };
+        let scaled =
+            |chars: u64| u64::try_from(u128::from(chars) * u128::from(total) / u128::from(sum)).unwrap_or(u64::MAX);
         let shares = shared_out(&chars, sum, total);
         let mut tools: Vec<_> = self.tools.iter().collect();
         tools.sort_by(|a, b| (b.1.on, b.1.chars).cmp(&(a.1.on, a.1.chars)).then_with(|| a.0.cmp(b.0)));
         let parts = PARTS.iter().zip(shares).filter(|(_, tokens)| *tokens > 0);
-        let parts = parts.filter_map(|(part, tokens)| Some(ContextPart::new().part(PartName::new(*part)?).tokens(tokens)));
+        let parts =
+            parts.filter_map(|(part, tokens)| Some(ContextPart::new().part(PartName::new(*part)?).tokens(tokens)));
         let tools = tools.into_iter().map(|(name, tool)| {
             let tokens = scaled(tool.chars);
             ContextTool::new().name(name.clone()).source(tool.source.clone()).tokens(tokens).on(tool.on)
@@ -242,7 +245,13 @@ impl Breakdown {
         let files = self.files.iter().map(|file| ContextFile::new().path(file.name.clone()).tokens(scaled(file.chars)));
         let basis = if tokens.is_some() { Basis::Measured } else { Basis::Estimate };
         let detail = ContextDetail::new().at(at).basis(basis).window(window).total(Some(total));
-        Some(detail.parts(parts.collect()).tools(tools.collect()).skills(skills.collect()).context_files(files.collect()))
+        Some(
+            detail
+                .parts(parts.collect())
+                .tools(tools.collect())
+                .skills(skills.collect())
+                .context_files(files.collect()),
+        )
     }
 }
 
@@ -281,10 +290,15 @@ mod tests {
 
     fn filled() -> Breakdown {
         let mut breakdown = Breakdown::default();
-        breakdown.offers(&json!({"tools": [{"name": "read", "source": "builtin"}, {"name": "grep", "source": "builtin"}],
+        breakdown
+            .offers(&json!({"tools": [{"name": "read", "source": "builtin"}, {"name": "grep", "source": "builtin"}],
             "active": ["read"], "skills": ["git-notes", "pdf-tools"]}));
-        breakdown.message("system", None, &json!({"sections": {"preamble": 400, "tools": 100, "skills": 80,
-            "project_context": 60, "cwd": 20}, "toolsAdded": [{"name": "read", "chars": 300}]}));
+        breakdown.message(
+            "system",
+            None,
+            &json!({"sections": {"preamble": 400, "tools": 100, "skills": 80,
+            "project_context": 60, "cwd": 20}, "toolsAdded": [{"name": "read", "chars": 300}]}),
+        );
         breakdown.prompt(&json!({"skills": [{"name": "git-notes", "path": "/s/g", "chars": 40}],
             "contextFiles": [{"path": "/p/AGENTS.md", "chars": 50}], "promptChars": 660}));
         breakdown.message("user", None, &json!({"chars": {"text": 40}}));
@@ -304,8 +318,16 @@ mod tests {
         assert_eq!(detail.basis, Basis::Estimate);
         assert_eq!(detail.total, Some(279));
         let right = [
-            ("system", 105), ("tools", 100), ("skills", 20), ("contextFiles", 15), ("user", 10), ("assistant", 2),
-            ("thinking", 3), ("toolCalls", 5), ("toolResults", 15), ("jig", 4),
+            ("system", 105),
+            ("tools", 100),
+            ("skills", 20),
+            ("contextFiles", 15),
+            ("user", 10),
+            ("assistant", 2),
+            ("thinking", 3),
+            ("toolCalls", 5),
+            ("toolResults", 15),
+            ("jig", 4),
         ];
         assert_eq!(parts(&detail), right.map(|(part, tokens)| (part.to_owned(), tokens)));
     }
@@ -332,7 +354,11 @@ mod tests {
     #[test]
     fn a_later_system_message_patches_sections_and_tools() {
         let mut breakdown = filled();
-        breakdown.message("system", None, &json!({"sections": {"skills": null, "preamble": 40}, "toolsRemoved": ["read"]}));
+        breakdown.message(
+            "system",
+            None,
+            &json!({"sections": {"skills": null, "preamble": 40}, "toolsRemoved": ["read"]}),
+        );
         let detail = breakdown.detail(at(), None, None).unwrap();
         assert!(detail.parts.iter().all(|part| part.part != PartName::SKILLS));
         assert_eq!(detail.tools.iter().filter(|tool| tool.on).count(), 0);
@@ -342,7 +368,8 @@ mod tests {
     fn a_compaction_replaces_the_conversation() {
         let mut breakdown = filled();
         breakdown.compacted(80);
-        let names: Vec<_> = parts(&breakdown.detail(at(), None, None).unwrap()).into_iter().map(|part| part.0).collect();
+        let names: Vec<_> =
+            parts(&breakdown.detail(at(), None, None).unwrap()).into_iter().map(|part| part.0).collect();
         assert_eq!(names, ["system", "tools", "skills", "contextFiles", "compaction"]);
     }
 

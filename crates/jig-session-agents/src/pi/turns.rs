@@ -62,9 +62,7 @@ impl Bridge {
         match idle {
             Some(true) if asked.kept => Told { events: vec![settled(None, TurnOutcome::Aborted)], ask_idle: None },
             Some(true) => Told { events: self.settled(None, None), ask_idle: None },
-            Some(false) if !asked.kept => {
-                Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, false)) }
-            }
+            Some(false) if !asked.kept => Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, false)) },
             // The host began anew in the middle of a turn.
             Some(false) => {
                 self.open = true;

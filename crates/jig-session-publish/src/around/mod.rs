@@ -51,7 +51,8 @@ pub struct Sources<'a> {
 #[must_use]
 pub fn look(config: &Config, sources: Sources<'_>) -> Seen {
     let ticket = active(config, sources);
-    let folder = ticket.as_ref().zip(config.tickets.as_deref()).and_then(|(ticket, dir)| tickets::folder(dir, &ticket.key));
+    let folder =
+        ticket.as_ref().zip(config.tickets.as_deref()).and_then(|(ticket, dir)| tickets::folder(dir, &ticket.key));
     let key = ticket.as_ref().map(|ticket| ticket.key.as_str());
     let workflow = workflow::read(&workflow_files(config, folder.as_deref(), key));
     let files = folder.as_deref().map(tickets::files).unwrap_or_default();

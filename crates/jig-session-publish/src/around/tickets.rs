@@ -206,9 +206,21 @@ mod tests {
         put(
             dir.path(),
             &[
-                "notes.md", "plan.txt", "report.json", "picture.png", "ticket.json", "workflow.json", "reviews/one.md",
-                "reviews/deep/two.md", "reviews/workflow.json", "history/old.md", "evidence/screen.png",
-                "evidence/run/log.out", "evidence/tools/raw.txt", ".hidden.md", ".git/x.md",
+                "notes.md",
+                "plan.txt",
+                "report.json",
+                "picture.png",
+                "ticket.json",
+                "workflow.json",
+                "reviews/one.md",
+                "reviews/deep/two.md",
+                "reviews/workflow.json",
+                "history/old.md",
+                "evidence/screen.png",
+                "evidence/run/log.out",
+                "evidence/tools/raw.txt",
+                ".hidden.md",
+                ".git/x.md",
             ],
         );
         #[cfg(unix)]
@@ -218,7 +230,8 @@ mod tests {
             .map(|file| file.path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned())
             .collect();
         seen.sort();
-        let right = ["evidence/run/log.out", "evidence/screen.png", "notes.md", "plan.txt", "report.json", "reviews/one.md"];
+        let right =
+            ["evidence/run/log.out", "evidence/screen.png", "notes.md", "plan.txt", "report.json", "reviews/one.md"];
         assert_eq!(seen, right);
     }
 

@@ -11,7 +11,8 @@ use super::tickets;
 pub(super) fn read(files: &[PathBuf]) -> Option<Workflow> {
     let file = files.iter().find(|file| file.is_file())?;
     let problem = |why: &str| {
-        let folder = file.parent().and_then(|folder| folder.file_name()).map(|name| name.to_string_lossy().into_owned());
+        let folder =
+            file.parent().and_then(|folder| folder.file_name()).map(|name| name.to_string_lossy().into_owned());
         Workflow::new().name(folder).problem(Some(format!("{}: {why}", file.display())))
     };
     let Some(bytes) = tickets::bounded(file) else { return Some(problem("cannot be read")) };
@@ -25,7 +26,8 @@ pub(super) fn read(files: &[PathBuf]) -> Option<Workflow> {
 fn parse(document: &Value) -> Workflow {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     // A stage may be its bare name, or an object that names it.
-    let named = |value: &Value| ["name", "id", "title"].iter().find_map(|key| text(&value[*key])).or_else(|| text(value));
+    let named =
+        |value: &Value| ["name", "id", "title"].iter().find_map(|key| text(&value[*key])).or_else(|| text(value));
     let list = |name: &str| document[name].as_array().into_iter().flatten();
     let mut workflow = Workflow::new().name(text(&document["name"])).stages(list("stages").filter_map(named).collect());
     workflow.current = named(&document["current"]).or_else(|| {
@@ -36,7 +38,8 @@ fn parse(document: &Value) -> Workflow {
     workflow.prs = list("prs").cloned().collect();
     let lacks = [("name", workflow.name.is_none()), ("stages", workflow.stages.is_empty())];
     let lacks: Vec<_> = lacks.iter().filter(|(_, lacks)| *lacks).map(|(name, _)| *name).collect();
-    workflow.problem = text(&document["problem"]).or_else(|| (!lacks.is_empty()).then(|| format!("no {}", lacks.join(", no "))));
+    workflow.problem =
+        text(&document["problem"]).or_else(|| (!lacks.is_empty()).then(|| format!("no {}", lacks.join(", no "))));
     workflow
 }
 
@@ -74,7 +77,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_the_problem_and_never_a_failure() {
-        for (text, right) in [("{", "does not parse"), ("[]", "is not an object"), ("{}", "no name, no stages"), ("", "does not parse")] {
+        for (text, right) in
+            [("{", "does not parse"), ("[]", "is not an object"), ("{}", "no name, no stages"), ("", "does not parse")]
+        {
             let problem = of(text).problem.unwrap();
             assert!(problem.contains(right), "{text}: {problem}");
         }

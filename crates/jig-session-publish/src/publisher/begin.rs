@@ -17,8 +17,31 @@ use crate::reduce::{Given, Memory, Session};
 
 /// Programs between an agent and its publisher that are not the agent.
 const WRAPPERS: [&str; 25] = [
-    "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "csh", "tcsh", "nu", "pwsh", "env", "sudo", "doas",
-    "su", "nohup", "setsid", "timeout", "time", "xargs", "nice", "stdbuf", "script", "jig-session",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "fish",
+    "ksh",
+    "ash",
+    "busybox",
+    "csh",
+    "tcsh",
+    "nu",
+    "pwsh",
+    "env",
+    "sudo",
+    "doas",
+    "su",
+    "nohup",
+    "setsid",
+    "timeout",
+    "time",
+    "xargs",
+    "nice",
+    "stdbuf",
+    "script",
+    "jig-session",
 ];
 /// Variables that mark a process as another agent's child.
 const CHILD_MARKERS: [&str; 4] =
@@ -88,8 +111,7 @@ impl Publisher {
         status.state_at = Some(at);
         // A terminal that the event names comes with its own variable, or with none.
         if matches!(event.terminal, Patch::Keep)
-            && let Some((variable, value)) =
-                TERMINALS.iter().find_map(|name| Some((*name, environment.get(name)?)))
+            && let Some((variable, value)) = TERMINALS.iter().find_map(|name| Some((*name, environment.get(name)?)))
         {
             status.terminal = Some(value.to_owned());
             status.terminal_from = Some(variable.to_owned());

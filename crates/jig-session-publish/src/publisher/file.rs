@@ -148,7 +148,11 @@ impl Publisher {
             Found::Document(other, _) if processes.verdict(&other).is_over() => Owner::Us,
             // Two live processes with one id: the one whose session began last owns the file.
             Found::Document(other, _) if other.session == ours.session => {
-                if ours.started_at > other.started_at { Owner::Us } else { Owner::Another }
+                if ours.started_at > other.started_at {
+                    Owner::Us
+                } else {
+                    Owner::Another
+                }
             }
             // Another session with the same safe name came first: ours takes its longer name.
             Found::Document(..) => {

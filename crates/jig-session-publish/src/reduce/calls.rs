@@ -41,11 +41,9 @@ impl Session {
     fn call_ended(&mut self, event: &ToolEvent, given: &Given<'_>) {
         let known = match (&event.id, &event.tool) {
             (Some(id), _) => self.row(id),
-            (None, Some(tool)) => self
-                .status
-                .recent
-                .iter()
-                .position(|call| call.outcome == Outcome::Running && call.tool == *tool),
+            (None, Some(tool)) => {
+                self.status.recent.iter().position(|call| call.outcome == Outcome::Running && call.tool == *tool)
+            }
             (None, None) => return,
         };
         let ended = event.outcome.map(outcome_of);

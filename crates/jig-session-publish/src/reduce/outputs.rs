@@ -42,13 +42,7 @@ pub(super) fn ticket_files(
 }
 
 /// One entry a path. The repository is asked for only when the path is new: it costs a look at the disk.
-fn put(
-    outputs: &mut Vec<Output>,
-    path: &str,
-    action: OutputAction,
-    at: Timestamp,
-    repo: &dyn Fn() -> Option<PathBuf>,
-) {
+fn put(outputs: &mut Vec<Output>, path: &str, action: OutputAction, at: Timestamp, repo: &dyn Fn() -> Option<PathBuf>) {
     let known = outputs.iter().position(|output| output.path == path);
     let mut output = match known {
         Some(known) if outputs[known].at > Some(at) => return,

@@ -28,7 +28,8 @@ const OPTIONS: Options = Options { ends: &[SIGTERM, SIGHUP, SIGINT], ignored: &[
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let agent = Some(args.agent.clone()).filter(|name| !name.is_empty()).and_then(AgentName::new);
     let agent = agent.ok_or_else(|| {
-        Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters").hint("name it: --agent claude")
+        Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters")
+            .hint("name it: --agent claude")
     })?;
     let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting) };
     let ended = serve::run(&mut service, &OPTIONS);

@@ -1,0 +1,145 @@
+//! Each call of an operation as its last one, and each call failing in every way.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::Report;
+use super::operations::{Found, OPERATIONS, Operation};
+use super::scene::{Programs, Scene};
+use super::strace::{Call, Ended, Fault};
+
+/// What a call to the file system can fail with.
+const ERRNOS: [&str; 20] = [
+    "ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS", "ENOENT", "EPERM", "EDQUOT", "ENFILE", "ENOMEM", "EXDEV", "EBUSY",
+    "ELOOP", "ENAMETOOLONG", "ENOTDIR", "ESTALE", "EINTR", "EFBIG", "EINVAL", "ENODEV",
+];
+
+/// How many of them each call meets in the short form; which ones differs from call to call.
+const SHORT: usize = 2;
+
+/// How many threads disturb at once.
+const WORKERS: usize = 2;
+
+/// One disturbed run.
+#[derive(Clone, Debug)]
+struct Point {
+    call: Call,
+    fault: Fault,
+}
+
+/// Runs every operation, or the one that is named, under every fault.
+pub(crate) fn run(programs: &Programs, only: Option<&str>, short: bool, report: &mut Report) -> anyhow::Result<()> {
+    for operation in OPERATIONS.iter().filter(|operation| only.is_none_or(|name| name == operation.name)) {
+        let points = points(operation, programs, short)?;
+        let (kills, errors) = points.iter().partition::<Vec<_>, _>(|point| matches!(point.fault, Fault::Kill));
+        for (what, points) in [("killed before each call", kills), ("each call failing", errors)] {
+            let (hit, wrong) = disturb(operation, programs, &points)?;
+            let about = format!("{}, {what}: {hit} of {} runs disturbed", operation.name, points.len());
+            // A fault that is met too rarely proves nothing.
+            let enough = hit * 10 >= points.len() * 8 && hit > 0;
+            let missed = (!enough).then(|| "too few of the faults were met".to_owned());
+            report.check(&about, wrong.into_iter().chain(missed).collect());
+        }
+    }
+    Ok(())
+}
+
+/// Every call of an undisturbed run, with every fault that it is to meet.
+fn points(operation: &Operation, programs: &Programs, short: bool) -> anyhow::Result<Vec<Point>> {
+    let scene = Scene::new(programs)?;
+    set(operation, &scene)?;
+    let calls = (operation.run)(&scene).calls(&scene.state(), &scene.log())?;
+    let done = (operation.found)(&scene).map_err(|wrong| anyhow::anyhow!("{}, undisturbed: {wrong}", operation.name))?;
+    anyhow::ensure!(done == Found::New, "{}, undisturbed, did nothing", operation.name);
+    let mut points = Vec::new();
+    for (number, call) in calls.iter().enumerate() {
+        points.push(Point { call: call.clone(), fault: Fault::Kill });
+        let errnos = if short { SHORT } else { ERRNOS.len() };
+        for turn in 0..errnos {
+            let errno = ERRNOS[(number * errnos + turn) % ERRNOS.len()];
+            points.push(Point { call: call.clone(), fault: Fault::Errno(errno) });
+        }
+    }
+    Ok(points)
+}
+
+fn set(operation: &Operation, scene: &Scene) -> anyhow::Result<()> {
+    scene.clear()?;
+    (operation.prepare)(scene)
+}
+
+/// Runs the points on a few threads; gives how many were met and what was wrong.
+fn disturb(operation: &Operation, programs: &Programs, points: &[&Point]) -> anyhow::Result<(usize, Vec<String>)> {
+    let (next, hit) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let wrong = Mutex::new(Vec::new());
+    let worker = || -> anyhow::Result<()> {
+        let scene = Scene::new(programs)?;
+        while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+            set(operation, &scene)?;
+            let ended = (operation.run)(&scene).with_fault(&point.call, point.fault, &scene.state(), &scene.log())?;
+            if ended.hit {
+                hit.fetch_add(1, Ordering::Relaxed);
+            }
+            if let Err(what) = judge(operation, &scene, point, &ended) {
+                let line: String = point.call.line.chars().take(160).collect();
+                let text = ended.text.trim().replace('\n', " | ");
+                let mut wrong = wrong.lock().expect("no worker panics");
+                wrong.push(format!("{:?} at {line}: {what}; it said: {text}", point.fault));
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
+    })?;
+    Ok((hit.into_inner(), wrong.into_inner().expect("no worker panics")))
+}
+
+/// What must hold after a disturbed run, and after the next one.
+fn judge(operation: &Operation, scene: &Scene, point: &Point, ended: &Ended) -> Result<(), String> {
+    if ended.text.contains("panicked") || ended.status.code() == Some(101) {
+        return Err("it panicked".to_owned());
+    }
+    let found = (operation.found)(scene)?;
+    if let (Fault::Errno(errno), true) = (point.fault, ended.hit) {
+        told(operation, scene, point, ended, found, errno)?;
+    }
+    let next = (operation.next)(scene).plainly().map_err(|error| error.to_string())?;
+    if !next.status.success() {
+        return Err(format!("the next run ended with {}: {}", next.status, next.text.trim()));
+    }
+    (operation.found)(scene).map_err(|wrong| format!("after the next run: {wrong}"))?;
+    match scene.leftovers() {
+        left if left.is_empty() => Ok(()),
+        left => Err(format!("after the next run there is {}", left.join(", "))),
+    }
+}
+
+/// A failure is told with its path and errno, and leaves no temporary.
+fn told(
+    operation: &Operation,
+    scene: &Scene,
+    point: &Point,
+    ended: &Ended,
+    found: Found,
+    errno: &str,
+) -> Result<(), String> {
+    let failed = !ended.status.success();
+    // A call that says "not there" is believed by what only looks whether something is there.
+    let unsaid = found == Found::Old && errno != "ENOENT";
+    if failed || unsaid {
+        let said = ended.text.contains(errno) && ended.text.contains(&*scene.state().to_string_lossy());
+        if !said {
+            return Err("what failed is not told with its path and errno".to_owned());
+        }
+        if !failed && !operation.silent {
+            return Err("it failed and ended with code 0".to_owned());
+        }
+    }
+    let left = scene.leftovers();
+    if !left.is_empty() && !point.call.name.starts_with("unlink") {
+        return Err(format!("it left {}", left.join(", ")));
+    }
+    Ok(())
+}

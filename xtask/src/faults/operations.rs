@@ -1,0 +1,174 @@
+//! The operations under test, as a table. A new one needs four short functions and a row.
+
+use serde_json::{Value, json};
+
+use super::scene::Scene;
+use super::strace::Run;
+
+/// What an interrupted operation left: nothing in between is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// As before.
+    Old,
+    /// As asked for.
+    New,
+}
+
+/// One operation.
+pub(crate) struct Operation {
+    pub(crate) name: &'static str,
+    /// Makes what is there before; the folder is empty.
+    pub(crate) prepare: fn(&Scene) -> anyhow::Result<()>,
+    /// The run that is disturbed.
+    pub(crate) run: fn(&Scene) -> Run,
+    /// What it left; an error says what is torn, lost or too much.
+    pub(crate) found: fn(&Scene) -> Result<Found, String>,
+    /// The next run of anybody, after which nothing may be left of the disturbed one.
+    pub(crate) next: fn(&Scene) -> Run,
+    /// It ends with code 0 whatever happens to it, because it must not disturb who started it; it still says what failed.
+    pub(crate) silent: bool,
+}
+
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "write",
+        prepare: |scene| scene.put("a.json", "old"),
+        run: |scene| scene.act("write", &["a.json", "new"]),
+        found: |scene| replaced(scene.content("a.json")?.as_deref()),
+        next: |scene| scene.act("sweep", &[]),
+        silent: false,
+    },
+    Operation {
+        name: "create",
+        prepare: |_| Ok(()),
+        run: |scene| scene.act("create", &["a.json", "new"]),
+        found: |scene| match scene.content("a.json")?.as_deref() {
+            None => Ok(Found::Old),
+            Some("new") => Ok(Found::New),
+            Some(other) => Err(format!("a.json holds {other:?}")),
+        },
+        next: |scene| scene.act("sweep", &[]),
+        silent: false,
+    },
+    Operation {
+        name: "take",
+        prepare: |scene| scene.put("a.json", "old"),
+        run: |scene| scene.act("take", &["a.json"]),
+        found: |scene| {
+            let taken = std::fs::read_dir(scene.sessions()).map_err(|error| error.to_string())?;
+            let taken = taken.flatten().filter(|entry| entry.file_name().to_string_lossy().contains(".taken-"));
+            match (scene.content("a.json")?.as_deref(), taken.count()) {
+                (Some("old"), 0) => Ok(Found::Old),
+                (None, 1) => Ok(Found::New),
+                (content, count) => Err(format!("a.json holds {content:?}, and {count} files are taken")),
+            }
+        },
+        next: |scene| scene.act("sweep", &[]),
+        silent: false,
+    },
+    Operation {
+        name: "remove",
+        prepare: |scene| scene.put("a.json", "old"),
+        run: |scene| scene.act("remove", &["a.json"]),
+        found: |scene| match scene.content("a.json")?.as_deref() {
+            Some("old") => Ok(Found::Old),
+            None => Ok(Found::New),
+            Some(other) => Err(format!("a.json holds {other:?}")),
+        },
+        next: |scene| scene.act("sweep", &[]),
+        silent: false,
+    },
+    Operation {
+        name: "publish",
+        prepare: |scene| put_document(scene, "s-1", "old", std::process::id()),
+        run: |scene| publish(scene, "new", true),
+        found: |scene| named(scene.document("s-1.json")?.as_ref()),
+        next: |scene| publish(scene, "next", true),
+        silent: true,
+    },
+    Operation {
+        name: "publish-first",
+        prepare: |_| Ok(()),
+        run: |scene| publish(scene, "new", true),
+        found: |scene| scene.document("s-1.json")?.map_or(Ok(Found::Old), |document| named(Some(&document))),
+        next: |scene| publish(scene, "next", true),
+        silent: true,
+    },
+    Operation {
+        name: "publish-end",
+        prepare: |scene| put_document(scene, "s-1", "old", std::process::id()),
+        run: |scene| publish(scene, "new", false),
+        found: |scene| {
+            let document = scene.document("s-1.json")?;
+            document.map_or(Ok(Found::New), |document| named(Some(&document)).map(|_| Found::Old))
+        },
+        next: |scene| publish(scene, "next", true),
+        silent: true,
+    },
+    Operation {
+        name: "prune",
+        prepare: |scene| {
+            put_document(scene, "s-1", "old", std::process::id())?;
+            put_document(scene, "s-2", "old", a_dead_process()?)
+        },
+        run: |scene| scene.jig(&["prune", "--json"], ""),
+        found: |scene| {
+            named(scene.document("s-1.json")?.as_ref()).map_err(|error| format!("the live one: {error}"))?;
+            Ok(if scene.document("s-2.json")?.is_some() { Found::Old } else { Found::New })
+        },
+        next: |scene| scene.jig(&["prune", "--json"], ""),
+        silent: true,
+    },
+];
+
+fn replaced(content: Option<&str>) -> Result<Found, String> {
+    match content {
+        Some("old") => Ok(Found::Old),
+        Some("new") => Ok(Found::New),
+        other => Err(format!("a.json holds {other:?}")),
+    }
+}
+
+/// A status document tells by its session's name which version it is.
+fn named(document: Option<&Value>) -> Result<Found, String> {
+    let document = document.ok_or("the document is lost")?;
+    match document["name"].as_str() {
+        Some("old") => Ok(Found::Old),
+        Some("new" | "next") => Ok(Found::New),
+        _ => Err(format!("the document has the name {}", document["name"])),
+    }
+}
+
+/// The events of a short session. Its process is this one, which lives as long as the test.
+fn publish(scene: &Scene, name: &str, keep: bool) -> Run {
+    let pid = std::process::id();
+    let mut lines = vec![
+        json!({ "event": "session", "schema": 1, "session": "s-1", "pid": pid, "cwd": "/tmp", "name": name }),
+        json!({ "event": "turn", "phase": "start" }),
+    ];
+    if keep {
+        lines.push(json!({ "event": "end", "keep": true }));
+    }
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    scene.jig(&["publish", "--agent", "acme"], &input)
+}
+
+/// A status document as an older writer leaves it: without the identity of its process.
+fn put_document(scene: &Scene, session: &str, name: &str, pid: u32) -> anyhow::Result<()> {
+    let document = json!({
+        "schema": 1, "session": session, "agent": { "name": "acme" }, "name": name, "cwd": "/tmp", "agentDir": "",
+        "state": "idle", "model": null, "context": { "tokens": null, "window": null, "percent": null },
+        "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": null },
+        "tools": { "active": 0, "total": 0 }, "outputs": [], "recent": [], "ticket": null, "workflow": null,
+        "lastRequest": null, "pid": pid, "terminal": null, "terminalFrom": null,
+        "startedAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z",
+    });
+    scene.put(&format!("{session}.json"), &document.to_string())
+}
+
+/// The id of a process that has ended just now.
+fn a_dead_process() -> anyhow::Result<u32> {
+    let mut child = std::process::Command::new("true").spawn()?;
+    child.wait()?;
+    Ok(child.id())
+}
