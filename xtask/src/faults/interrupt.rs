@@ -10,8 +10,26 @@ use super::strace::{Call, Ended, Fault};
 
 /// What a call to the file system can fail with.
 const ERRNOS: [&str; 20] = [
-    "ENOSPC", "EIO", "EACCES", "EMFILE", "EROFS", "ENOENT", "EPERM", "EDQUOT", "ENFILE", "ENOMEM", "EXDEV", "EBUSY",
-    "ELOOP", "ENAMETOOLONG", "ENOTDIR", "ESTALE", "EINTR", "EFBIG", "EINVAL", "ENODEV",
+    "ENOSPC",
+    "EIO",
+    "EACCES",
+    "EMFILE",
+    "EROFS",
+    "ENOENT",
+    "EPERM",
+    "EDQUOT",
+    "ENFILE",
+    "ENOMEM",
+    "EXDEV",
+    "EBUSY",
+    "ELOOP",
+    "ENAMETOOLONG",
+    "ENOTDIR",
+    "ESTALE",
+    "EINTR",
+    "EFBIG",
+    "EINVAL",
+    "ENODEV",
 ];
 
 /// How many of them each call meets in the short form; which ones differs from call to call.
@@ -49,7 +67,8 @@ fn points(operation: &Operation, programs: &Programs, short: bool) -> anyhow::Re
     let scene = Scene::new(programs)?;
     set(operation, &scene)?;
     let calls = (operation.run)(&scene).calls(&scene.state(), &scene.log())?;
-    let done = (operation.found)(&scene).map_err(|wrong| anyhow::anyhow!("{}, undisturbed: {wrong}", operation.name))?;
+    let done =
+        (operation.found)(&scene).map_err(|wrong| anyhow::anyhow!("{}, undisturbed: {wrong}", operation.name))?;
     anyhow::ensure!(done == Found::New, "{}, undisturbed, did nothing", operation.name);
     let mut points = Vec::new();
     for (number, call) in calls.iter().enumerate() {

@@ -22,16 +22,13 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn build() -> anyhow::Result<Self> {
-        for args in [&["build", "--quiet", "-p", "jig-session"][..], &[
-            "build",
-            "--quiet",
-            "-p",
-            "jig-session-atomic",
-            "--example",
-            "act",
-        ]] {
-            let status = cargo(args).status().context("cannot run cargo")?;
-            anyhow::ensure!(status.success(), "cargo {} ended with {status}", args.join(" "));
+        for args in [
+            &["build", "--quiet", "-p", "jig-session"][..],
+            &["build", "--quiet", "-p", "jig-session-atomic", "--example", "act"],
+        ] {
+            let output = cargo(args).output().context("cannot run cargo")?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            anyhow::ensure!(output.status.success(), "cargo {} ended with {}: {said}", args.join(" "), output.status);
         }
         let debug = target().join("debug");
         Ok(Self { main: debug.join("jig-session"), act: debug.join("examples/act") })
