@@ -86,6 +86,7 @@ impl Pruner<'_> {
                 return match (problem.reason, problem.stamp) {
                     (Reason::Empty, Some(stamp)) => self.unparsable(name, &stamp, "empty"),
                     (Reason::Missing, _) => {}
+                    (Reason::Unreadable, _) => self.keep(name, &format!("unreadable: {problem}")),
                     _ => self.keep(name, problem.reason.word()),
                 };
             }

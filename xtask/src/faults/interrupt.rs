@@ -145,8 +145,10 @@ fn told(
     errno: &str,
 ) -> Result<(), String> {
     let failed = !ended.status.success();
-    // A call that says "not there" is believed by what only looks whether something is there.
-    let unsaid = found == Found::Old && errno != "ENOENT";
+    // A call that says "not there" is believed by what only looks whether something is there, and one that says "a link"
+    // or "a device" by what reads regular files only.
+    let no_file = ["ELOOP", "ENODEV"].contains(&errno) && ended.text.contains("not-a-regular-file");
+    let unsaid = found == Found::Old && errno != "ENOENT" && !no_file;
     if failed || unsaid {
         let said = ended.text.contains(errno) && ended.text.contains(&*scene.state().to_string_lossy());
         if !said {

@@ -153,14 +153,18 @@ fn publish(scene: &Scene, name: &str, keep: bool) -> Run {
     scene.jig(&["publish", "--agent", "acme"], &input)
 }
 
-/// A status document as an older writer leaves it: without the identity of its process.
+/// A status document of a process of this run of the machine.
 fn put_document(scene: &Scene, session: &str, name: &str, pid: u32) -> anyhow::Result<()> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let start = stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(19)).unwrap_or("1");
+    let process = json!({ "start": format!("linux:{start}"), "bootId": boot.trim() });
     let document = json!({
         "schema": 1, "session": session, "agent": { "name": "acme" }, "name": name, "cwd": "/tmp", "agentDir": "",
         "state": "idle", "model": null, "context": { "tokens": null, "window": null, "percent": null },
         "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": null },
         "tools": { "active": 0, "total": 0 }, "outputs": [], "recent": [], "ticket": null, "workflow": null,
-        "lastRequest": null, "pid": pid, "terminal": null, "terminalFrom": null,
+        "lastRequest": null, "pid": pid, "process": process, "terminal": null, "terminalFrom": null,
         "startedAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z",
     });
     scene.put(&format!("{session}.json"), &document.to_string())

@@ -180,11 +180,23 @@ impl Publisher {
         }
         let file = format!("{}.json", live.name);
         let ours = &live.session.status;
-        if let Found::Document(found, stamp) = found(dir, &file)
-            && found.session == ours.session
-            && same_process(&found, ours)
-            && let Err(error) = dir.remove_judged(&file, &stamp)
-        {
+        // The version that we wrote last needs no look into it.
+        let written = live.written.as_ref().map(|written| written.stamp);
+        let stamp = match written.filter(|stamp| dir.stamp(&file).ok().flatten() == Some(*stamp)) {
+            Some(stamp) => stamp,
+            None => match found(dir, &file) {
+                Found::Document(found, stamp) if found.session == ours.session && same_process(&found, ours) => stamp,
+                Found::Unreadable => {
+                    if let Err(problem) = dir.read(&file, limits::STATUS_BYTES) {
+                        let path = dir.path().join(&file);
+                        self.notes.push(format!("cannot read {}: {problem}; the file is left", path.display()));
+                    }
+                    return;
+                }
+                _ => return,
+            },
+        };
+        if let Err(error) = dir.remove_judged(&file, &stamp) {
             self.notes.push(error.to_string());
         }
     }
