@@ -129,13 +129,13 @@ pub fn perform(context: &Context<'_>, call: &Call) -> Result<Done, Error> {
 pub fn perform_within(context: &Context<'_>, call: &Call, lock_wait: Duration) -> Result<Done, Error> {
     let done = Actor { context, lock_wait }.act(call);
     match done {
-        Err(Error::Refused(refusal)) => Ok(refused(context, call, *refusal)),
+        Err(Error::Refused(refusal)) => Ok(refuse(context, call, *refusal)),
         other => other,
     }
 }
 
 /// The document of a call that was refused.
-fn refused(context: &Context<'_>, call: &Call, refusal: Refusal) -> Done {
+pub fn refuse(context: &Context<'_>, call: &Call, refusal: Refusal) -> Done {
     let unread = Bus::open_existing(context.root, context.repo.clone(), context.world)
         .and_then(|bus| own_unread(&bus, context.me))
         .unwrap_or_default();

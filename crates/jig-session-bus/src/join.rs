@@ -260,6 +260,24 @@ impl Bus<'_> {
         }
     }
 
+    /// Beats for a member on whose behalf a hook acts, if its last beat is old and the lock is free.
+    pub fn renew_if_due(&self, member: &Member) {
+        let me = Me {
+            id: member.record.id.clone(),
+            agent: member.record.agent.clone(),
+            model: None,
+            pid: member.record.pid,
+            process: member.record.process.clone(),
+            name: None,
+            named: true,
+            timer: member.record.beat == Beat::Timer,
+            owner: member.record.owner.clone(),
+        };
+        if member.age_ms >= limits::BEAT_CALLS_MS {
+            self.beat_if_due(&me, member);
+        }
+    }
+
     fn write_record(&self, record: &Record) -> Result<(), Error> {
         let name = format!("{}.json", store::file_stem(&record.id)?);
         self.dir()?.sub(SESSIONS)?.write(name, &store::bytes(record))?;

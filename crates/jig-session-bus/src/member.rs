@@ -121,6 +121,14 @@ impl Bus<'_> {
         Ok(look)
     }
 
+    /// Whether anybody may hold anything: false spares the look.
+    pub fn has_claims(&self) -> Result<bool, Error> {
+        match self.looked(CLAIMS)? {
+            Some(claims) => Ok(!claims.documents()?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
     /// Whether two stored paths collide, on a file system that may fold case.
     pub(crate) fn overlap(&self, a: &str, b: &str) -> bool {
         let folds = self.repo.place.folds_case;

@@ -100,6 +100,20 @@ pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
     Ok(ClaimPath { dir: as_dir || stored == "." || real.is_dir(), path: stored })
 }
 
+/// The stored spelling of a path that a program is about to write, wherever it is spelled from; `None` when it is not in
+/// this worktree, or in its git folder.
+pub fn locate(written: &str, place: &Place) -> Option<ClaimPath> {
+    if written.is_empty() || written.contains('\0') {
+        return None;
+    }
+    let real = follow(&place.cwd.join(written))?;
+    let relative = real.strip_prefix(&place.root).ok()?;
+    if place.git.iter().any(|git| real.starts_with(git)) || relative.starts_with(".git") {
+        return None;
+    }
+    Some(ClaimPath { path: stored(relative)?, dir: false })
+}
+
 /// The spelling two claims are compared by.
 pub fn key(path: &str, folds_case: bool) -> String {
     if folds_case && !path.starts_with('@') { path.to_lowercase() } else { path.to_owned() }

@@ -41,7 +41,7 @@ pub fn preview(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut count = 0;
     for word in text.split_whitespace() {
-        for c in (count > 0).then_some(' ').into_iter().chain(word.chars()) {
+        for c in (count > 0).then_some(' ').into_iter().chain(word.chars().map(shown)) {
             if count == most {
                 line.pop();
                 line.push('…');
@@ -52,6 +52,11 @@ pub fn preview(text: &str, most: usize) -> String {
         }
     }
     line
+}
+
+/// A character as a preview shows it: what would steer a terminal leaves a mark.
+fn shown(c: char) -> char {
+    if is_invisible(c) { '\u{fffd}' } else { c }
 }
 
 /// Characters that are not seen or change how others are seen.

@@ -17,7 +17,7 @@ const SENT: &str = ".sent";
 
 /// Whether a file of an inbox is a mark of its owner and no mail.
 pub(crate) fn is_mark(file: &str) -> bool {
-    file == TOLD || file == SENT || (file.starts_with('.') && file.contains(".tmp-"))
+    file == TOLD || file == SENT || file == crate::waiting::WAITING || (file.starts_with('.') && file.contains(".tmp-"))
 }
 
 /// What a member was told already.
@@ -73,6 +73,16 @@ impl Bus<'_> {
             .map(|wake| WakeMark::new().from(wake.from).at(Timestamp::from_epoch_ms(wake.at_ms)))
             .collect();
         inbox.write(TOLD, &store::bytes(&told))?;
+        Ok(())
+    }
+
+    /// A person has spoken: the wakes that mail has used up are given back.
+    pub fn forget_wakes(&self, id: &str) -> Result<(), Error> {
+        let Some(inbox) = self.inbox_looked(id)? else { return Ok(()) };
+        let mark = read(&inbox);
+        if !mark.wakes.is_empty() {
+            inbox.write(TOLD, &store::bytes(&Told::new().last(mark.last)))?;
+        }
         Ok(())
     }
 

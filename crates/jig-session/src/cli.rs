@@ -76,6 +76,9 @@ pub(crate) fn main() -> ExitCode {
     if commands::sessions::is_called(&args) {
         return commands::sessions::main(args);
     }
+    if let Some(code) = commands::bus::fast(&args) {
+        return code;
+    }
     let json = args.iter().any(|arg| arg == "--json");
     match Cli::try_parse_from(args) {
         Ok(cli) => {

@@ -1,0 +1,272 @@
+//! Who acts, where: the edge between this process and the bus.
+
+use std::path::{Path, PathBuf};
+
+use jig_session_atomic::PrivateDir;
+use jig_session_bus::who::{self, Ancestor, Known, Question};
+use jig_session_bus::{Bus, Call, Context, Done, Me, Repo, System, World, digits, find_repo, perform, resolve_target};
+use jig_session_liveness::Process as Seen;
+use jig_session_schema::limits::STATUS_BYTES;
+use jig_session_schema::names;
+use jig_session_schema::status::{AgentName, Process, Status};
+
+use crate::app::App;
+use crate::failure::{Code, Failure};
+use crate::view;
+
+/// What the command line says about who acts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options<'a> {
+    /// `--as`.
+    pub(crate) named: Option<&'a str>,
+    /// `--cwd`.
+    pub(crate) cwd: Option<&'a Path>,
+    /// `--pid`.
+    pub(crate) pid: Option<u32>,
+    /// `--agent`.
+    pub(crate) agent: Option<&'a str>,
+    /// `--id`.
+    pub(crate) id: Option<&'a str>,
+    /// The id in a hook's payload.
+    pub(crate) payload: Option<&'a str>,
+}
+
+/// Which surface acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Surface {
+    /// A command, over at once: its calls are its beats.
+    CommandLine,
+    /// A server that lasts and beats; the id of last resort is its own.
+    Server {
+        /// `mcp-<uuid>`.
+        id: String,
+    },
+}
+
+/// One session in one repository.
+pub(crate) struct Actor {
+    pub(crate) me: Me,
+    pub(crate) repo: Repo,
+    /// The folder of all buses.
+    pub(crate) root: PathBuf,
+    pub(crate) system: System,
+}
+
+impl Actor {
+    /// Finds who acts, by the one order that every surface shares.
+    pub(crate) fn find(app: &App, options: &Options<'_>, surface: Surface) -> Result<Self, Failure> {
+        let places = app.places();
+        let repo = repo(app, options.cwd)?;
+        let system = System::new();
+        let root = places.bus.clone();
+        let ancestors = ancestors(&system);
+        let chain: Vec<Ancestor> = ancestors.iter().map(|(ancestor, _)| ancestor.clone()).collect();
+        let fallback = || match &surface {
+            Surface::Server { id } => id.clone(),
+            Surface::CommandLine => terminal_id(&system, &ancestors),
+        };
+        let answer = who::find(&Question {
+            named: options.named.or(options.id),
+            payload: options.payload,
+            variable: &|name| app.var(name).map(str::to_owned),
+            ancestors: &chain,
+            known: &|pid| known(app, pid),
+            claude_record: &|pid| claude_record(app, &system, pid),
+            fallback: &fallback,
+        });
+        let server = surface != Surface::CommandLine;
+        let anchor = answer.agent.as_ref().map(|(_, pid)| *pid).or_else(|| match &surface {
+            // A client nobody knows by name is still the process that started the server.
+            Surface::Server { .. } => chain.first().map(|ancestor| ancestor.pid),
+            Surface::CommandLine => leader(&ancestors),
+        });
+        let pid = options.pid.or(anchor);
+        let process = pid.and_then(|pid| system.identity(pid));
+        if options.pid.is_some() && process.is_none() {
+            let message = format!("there is no process {} to stand for the session", options.pid.unwrap_or_default());
+            return Err(Failure::new(Code::Usage, message));
+        }
+        let agent = match (&answer.agent, options.agent) {
+            (_, Some(agent)) => agent,
+            (Some((agent, _)), _) => agent.as_str(),
+            (None, _) if server => "mcp",
+            (None, _) if answer.fallback => "human",
+            (None, _) => "cli",
+        };
+        let agent = AgentName::new(agent)
+            .ok_or_else(|| Failure::new(Code::Usage, "an agent's name has at most 128 characters"))?;
+        let owner = Me::owner_of(&answer.id, pid, process.as_ref(), system.random());
+        let me = Me {
+            id: answer.id,
+            agent,
+            model: answer.known.as_ref().and_then(|known| known.model.clone()),
+            pid,
+            process,
+            name: answer.known.and_then(|known| known.name),
+            named: answer.named,
+            timer: server,
+            owner,
+        };
+        let mut actor = Self { me, repo, root, system };
+        actor.settle(app, options)?;
+        Ok(actor)
+    }
+
+    /// What only the bus and the session's own files can tell: whom `--as` means, and the session's name.
+    fn settle(&mut self, app: &App, options: &Options<'_>) -> Result<(), Failure> {
+        let bus = Bus::open_existing(&self.root, self.repo.clone(), &self.system)?;
+        if let Some(word) = options.named {
+            let look = bus.look()?;
+            let names: Vec<(&str, &str)> =
+                look.members.iter().map(|m| (m.record.id.as_str(), m.record.label.as_str())).collect();
+            match resolve_target(word, &names) {
+                Ok(place) => {
+                    let record = &look.members[place].record;
+                    self.me.id.clone_from(&record.id);
+                    if look.members[place].state != jig_session_schema::bus_result::MemberState::Gone
+                        && options.pid.is_none()
+                    {
+                        // Named is acted for: the member's own process stays its anchor.
+                        self.me.pid = record.pid;
+                        self.me.process.clone_from(&record.process);
+                        self.me.owner.clone_from(&record.owner);
+                        self.me.agent.clone_from(&record.agent);
+                        return Ok(());
+                    }
+                }
+                Err(jig_session_bus::NoTarget::Unknown) => word.clone_into(&mut self.me.id),
+                Err(jig_session_bus::NoTarget::Ambiguous(places)) => {
+                    let candidates = places.iter().map(|i| names[*i].0.to_owned()).collect();
+                    let message = format!("\"{word}\" names {} sessions", places.len());
+                    return Err(Failure::new(Code::Ambiguous, message).hint("use more of the id").candidates(candidates));
+                }
+            }
+            self.me.owner =
+                Me::owner_of(&self.me.id, self.me.pid, self.me.process.as_ref(), self.system.random());
+        }
+        // A name matters when a label is derived from it, and the agent's own word about its process always does.
+        let Some(status) = status_of(app, &self.me.id) else { return Ok(()) };
+        if self.me.name.is_none() {
+            self.me.name.clone_from(&status.name);
+        }
+        if self.me.model.is_none() {
+            self.me.model = status.model.as_ref().and_then(|model| model.name.clone());
+        }
+        if status.process.as_ref().is_some_and(Process::is_shared)
+            && let Some(process) = self.me.process.take()
+        {
+            self.me.process = Some(process.shared(Some(true)));
+        }
+        Ok(())
+    }
+
+    /// Performs an action as this session.
+    pub(crate) fn perform(&self, call: &Call) -> Result<Done, Failure> {
+        Ok(perform(&self.context(), call)?)
+    }
+
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { root: &self.root, repo: self.repo.clone(), world: &self.system, me: &self.me }
+    }
+
+    /// The bus, for looking.
+    pub(crate) fn bus(&self) -> Result<Bus<'_>, Failure> {
+        Ok(Bus::open_existing(&self.root, self.repo.clone(), &self.system)?)
+    }
+
+    /// The bus, for changing.
+    pub(crate) fn bus_made(&self) -> Result<Bus<'_>, Failure> {
+        Ok(Bus::open(&self.root, self.repo.clone(), &self.system)?)
+    }
+}
+
+/// The repository of a folder.
+pub(crate) fn repo(app: &App, cwd: Option<&Path>) -> Result<Repo, Failure> {
+    let here = std::env::current_dir().map_err(|error| {
+        Failure::new(Code::Io, format!("cannot tell the working folder: {error}"))
+            .errno(error.raw_os_error())
+            .hint("it may have been removed: change to another one")
+    });
+    let (cwd, spelled) = match cwd {
+        Some(cwd) => (here.unwrap_or_default().join(cwd), None),
+        None => (here?, app.var("PWD").map(PathBuf::from)),
+    };
+    find_repo(&cwd, spelled.as_deref().or(Some(&cwd)))
+        .map_err(|error| Failure::new(Code::Io, error.to_string()).path(error.path()).errno(error.errno()))
+}
+
+/// The processes above this one. Command lines are read up to the first agent only: nothing above it is asked about.
+fn ancestors(system: &System) -> Vec<(Ancestor, Seen)> {
+    let mut found = Vec::new();
+    let mut agent = false;
+    for process in system.machine().ancestors(std::process::id()) {
+        let mut ancestor = Ancestor { pid: process.pid, name: process.command.clone(), command: Vec::new() };
+        if !agent {
+            agent = who::agent_of(&ancestor).is_some();
+        }
+        if !agent {
+            ancestor.command = command_line(process.pid);
+            agent = who::agent_of(&ancestor).is_some();
+        }
+        found.push((ancestor, process));
+    }
+    found
+}
+
+/// A process's command line, where the system shows it as a file.
+fn command_line(pid: u32) -> Vec<String> {
+    let Ok(bytes) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return Vec::new() };
+    let words = bytes.split(|byte| *byte == 0).take(16).map(|word| String::from_utf8_lossy(word).into_owned());
+    words.collect()
+}
+
+/// The leader of this process's session: the shell of the terminal, when there is one.
+fn leader(ancestors: &[(Ancestor, Seen)]) -> Option<u32> {
+    let session = rustix::process::getsid(None).ok().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+    let own = std::process::id();
+    // A command that leads its own session (started with setsid) stands for nobody after it has ended.
+    session.filter(|pid| *pid != own).or(ancestors.first().map(|(ancestor, _)| ancestor.pid))
+}
+
+/// The id of a person at a terminal: the same for every command typed there.
+fn terminal_id(system: &System, ancestors: &[(Ancestor, Seen)]) -> String {
+    let leader = leader(ancestors);
+    let start = leader.and_then(|pid| system.machine().process(pid).ok());
+    let uid = rustix::process::getuid().as_raw();
+    let terminal = start.as_ref().and_then(|process| process.terminal).unwrap_or(0);
+    let start = start.map(|process| process.start).unwrap_or_default();
+    format!("term-{}", &names::hash16(&format!("{uid}\n{terminal}\n{}\n{start}\n", leader.unwrap_or(0)))[..12])
+}
+
+/// What the status files tell about a process.
+fn known(app: &App, pid: u32) -> Option<Known> {
+    let view = view::load(app).ok()?;
+    let row = view.rows().find(|row| row.pid == Some(pid) && !matches!(row.verdict.as_str(), "gone" | "reused"))?;
+    Some(Known {
+        session: row.session.clone(),
+        agent: row.agent_name().to_string(),
+        name: row.name.clone(),
+        model: row.model.as_ref().and_then(|model| model.name.clone()),
+    })
+}
+
+/// A session's own status file, found by its name alone.
+fn status_of(app: &App, id: &str) -> Option<Status> {
+    let dir = PrivateDir::open_existing(app.places().sessions).ok()??;
+    let read = dir.read(format!("{}.json", names::document_name(id)?), STATUS_BYTES).ok()?;
+    let status = Status::read(&read.bytes).ok()?.value;
+    (status.session == id).then_some(status)
+}
+
+/// The session that Claude's own record names for a process, if it is that very process's.
+fn claude_record(app: &App, system: &System, pid: u32) -> Option<String> {
+    let places = app.places();
+    let dir = app.var("CLAUDE_CONFIG_DIR").map_or_else(|| places.home.join(".claude"), PathBuf::from);
+    let dir = PrivateDir::open_existing(dir.join("sessions")).ok()??;
+    let read = dir.read(format!("{pid}.json"), 65_536).ok()?;
+    let record: serde_json::Value = serde_json::from_slice(&read.bytes).ok()?;
+    let start = record.get("procStart")?;
+    let start = start.as_str().map(str::to_owned).unwrap_or_else(|| start.to_string());
+    let process = system.machine().process(pid).ok()?;
+    (digits(&process.start) == start).then(|| record.get("sessionId")?.as_str().map(str::to_owned)).flatten()
+}

@@ -1,0 +1,210 @@
+//! `jig-session bus`: the members of a repository's bus, their mail and their claims.
+
+mod actor;
+mod hook;
+mod send;
+mod show;
+pub(crate) mod tool;
+mod wait;
+
+use std::path::PathBuf;
+
+use jig_session_bus::{Call, Code as Word, Done};
+
+use crate::app::App;
+use crate::failure::{Code, Exit, Failure, Outcome};
+
+pub(crate) use actor::{Actor, Options, Surface};
+pub(crate) use hook::fast;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Act for this session: its id or label
+    #[arg(long = "as", value_name = "ID|LABEL", global = true)]
+    named: Option<String>,
+    /// The repository of this folder instead of the working folder's
+    #[arg(long, value_name = "DIR", global = true)]
+    cwd: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// List the members, their claims, and whether you are one of them
+    Status,
+    /// Get on the bus under a label, or change how you are on it
+    Join {
+        /// The name peers address you by; derived when left out
+        label: Option<String>,
+        /// Have mail raise a turn as soon as the agent is idle
+        #[arg(long)]
+        wake: bool,
+        /// Do not be told of mail
+        #[arg(long, conflicts_with = "wake")]
+        no_listen: bool,
+        /// Have your own edits denied where another session holds the path
+        #[arg(long)]
+        guard: bool,
+        /// The process that stands for the session instead of the nearest agent
+        #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+        pid: Option<u32>,
+        /// The agent's name
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// The session's id
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+    },
+    /// Get off the bus: record and claims go, unread mail stays for a day
+    Leave,
+    /// Send a message
+    Send(send::Args),
+    /// Take your mail, oldest first
+    Inbox {
+        /// At most so many, 1 to 50
+        #[arg(long, value_name = "N")]
+        limit: Option<u64>,
+    },
+    /// Look at your mail and leave it
+    Peek {
+        /// At most so many, 1 to 50
+        #[arg(long, value_name = "N")]
+        limit: Option<u64>,
+    },
+    /// Claim files, folders or @names: all or none
+    Claim {
+        /// What to claim
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<String>,
+        /// What for
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Release what you hold
+    Release {
+        /// What to release
+        #[arg(value_name = "PATH", required_unless_present = "all")]
+        paths: Vec<String>,
+        /// Everything
+        #[arg(long, conflicts_with = "paths")]
+        all: bool,
+    },
+    /// Ask who holds paths, without joining
+    Check {
+        /// What to ask about
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<String>,
+    },
+    /// Wait for new mail and show its beginning
+    Watch {
+        /// Go on after the first report
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Wait until there is unread mail and show its beginning
+    Wait {
+        /// Seconds to wait at most
+        #[arg(long, value_name = "S")]
+        timeout: Option<f64>,
+        /// Wait for this kind only
+        #[arg(long, value_name = "KIND", value_parser = ["message", "event", "ask", "handoff"])]
+        kind: Option<String>,
+    },
+    /// Hook entry: deny an edit of a path that another session holds
+    Guard {
+        /// The agent whose payload is on stdin
+        agent: String,
+    },
+    /// Hook entry: tell a session of mail
+    Notice {
+        /// The agent whose payload is on stdin
+        agent: String,
+        /// The agent's name of the event
+        event: String,
+    },
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    let mut options = Options { named: args.named.as_deref(), cwd: args.cwd.as_deref(), ..Options::default() };
+    let call = match &args.action {
+        Action::Status => Call::Status,
+        Action::Join { label, wake, no_listen, guard, pid, agent, id } => {
+            options.pid = *pid;
+            options.agent = agent.as_deref();
+            options.id = id.as_deref();
+            let guard = *guard || app.var("JIG_BUS_GUARD") == Some("1");
+            Call::Join { label: label.clone(), wake: *wake, listen: !no_listen, guard: guard.then_some(true) }
+        }
+        Action::Leave => Call::Leave,
+        Action::Send(args) => return send::run(args, &options, app),
+        Action::Inbox { limit } => Call::Inbox { limit: *limit },
+        Action::Peek { limit } => Call::Peek { limit: *limit },
+        Action::Claim { paths, reason } => Call::Claim { paths: paths.clone(), reason: reason.clone() },
+        Action::Release { paths, all } => Call::Release { paths: (!all).then(|| paths.clone()) },
+        Action::Check { paths } => Call::Check { paths: paths.clone() },
+        Action::Watch { follow } => return wait::watch(*follow, &options, app),
+        Action::Wait { timeout, kind } => return wait::wait(*timeout, kind.as_deref(), &options, app),
+        Action::Guard { agent } => return hook::guard(agent, args.named.as_deref(), app),
+        Action::Notice { agent, event } => return hook::notice(agent, event, args.named.as_deref(), app),
+    };
+    let actor = Actor::find(app, &options, Surface::CommandLine)?;
+    let done = actor.perform(&call)?;
+    finish(app, done)
+}
+
+/// Prints a result and gives the exit code of its refusal. Mail is confirmed only after it has been flushed; what could
+/// not be written goes back into the inbox.
+pub(crate) fn finish(app: &App, done: Done) -> Outcome {
+    let Done { result, code, taken, note } = done;
+    let has_mail = taken.as_ref().is_some_and(|taken| !taken.messages.is_empty());
+    let printed = if app.json { app.print_json(&result) } else { show::print(app, &result) };
+    if let Err(mut failure) = printed {
+        if has_mail {
+            // A closed pipe is the reader's choice everywhere but here: nobody has seen the mail.
+            failure = failure.path("stdout").hint("the mail is back in the inbox");
+        }
+        drop(taken);
+        return Err(failure);
+    }
+    if let Some(taken) = taken {
+        taken.confirm().map_err(Failure::from)?;
+    }
+    if let Some(note) = note {
+        app.note(&note);
+    }
+    Ok(code.map_or(Exit::OK, |code| Exit(exit_of(code).exit())))
+}
+
+/// The exit code of a refusal's word.
+fn exit_of(word: Word) -> Code {
+    match word {
+        Word::Conflict => Code::Conflict,
+        Word::NotFound => Code::NotFound,
+        Word::Ambiguous => Code::Ambiguous,
+        Word::Refused => Code::Refused,
+        Word::LabelHeld => Code::LabelHeld,
+        Word::InboxFull => Code::InboxFull,
+        Word::NotHeld => Code::NotHeld,
+        Word::Timeout => Code::Timeout,
+        Word::Busy => Code::Busy,
+        Word::Usage => Code::Usage,
+    }
+}
+
+impl From<jig_session_bus::Error> for Failure {
+    fn from(error: jig_session_bus::Error) -> Self {
+        use jig_session_bus::Error;
+        match error {
+            Error::Folder(error) => error.into(),
+            Error::Refused(refusal) => {
+                let mut failure = Self::new(exit_of(refusal.code), refusal.message).candidates(refusal.candidates);
+                failure.hint = refusal.hint;
+                failure
+            }
+            Error::Entry { path, problem } => {
+                Self::new(Code::Io, format!("cannot read {}: {problem}", path.display())).path(path).errno(problem.errno)
+            }
+        }
+    }
+}

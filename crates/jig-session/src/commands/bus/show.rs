@@ -1,0 +1,301 @@
+//! Results for people: what happened, in a line or a table, every foreign word cleaned.
+
+use jig_session_schema::bus::ListenMode;
+use jig_session_schema::bus_result::{
+    BusResult, ClaimResult, Conflict, HeldClaim, JoinResult, Member, MemberState, MessageView, SendResult, StatusResult,
+};
+use jig_session_schema::time::Timestamp;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::table::{Cell, Column, Style, Table};
+use crate::{ages, sanitise};
+
+const MEMBERS: [Column; 9] = [
+    Column { title: "LABEL", right: false, least: 10, drop: 0 },
+    Column { title: "STATE", right: false, least: 4, drop: 0 },
+    Column { title: "AGENT", right: false, least: 4, drop: 0 },
+    Column { title: "LISTENS", right: false, least: 4, drop: 4 },
+    Column { title: "UNREAD", right: true, least: 6, drop: 0 },
+    Column { title: "CLAIMS", right: true, least: 6, drop: 0 },
+    Column { title: "BRANCH", right: false, least: 6, drop: 3 },
+    Column { title: "BEAT", right: true, least: 4, drop: 2 },
+    Column { title: "ID", right: false, least: 8, drop: 1 },
+];
+
+const CLAIMS: [Column; 5] = [
+    Column { title: "PATH", right: false, least: 12, drop: 0 },
+    Column { title: "HELD BY", right: false, least: 8, drop: 0 },
+    Column { title: "SINCE", right: true, least: 4, drop: 2 },
+    Column { title: "REASON", right: false, least: 6, drop: 1 },
+    Column { title: "ID", right: false, least: 8, drop: 3 },
+];
+
+/// Prints a result: what was done on stdout, why something was not done on stderr.
+pub(crate) fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
+    app.print(&text(result, app.now(), app.width(), app.color))?;
+    if let Some((message, hint)) = refusal(result) {
+        app.note(&format!("refused: {message}"));
+        if let Some(hint) = hint {
+            app.note(&format!("hint: {hint}"));
+        }
+    }
+    Ok(())
+}
+
+/// A result as text; empty when there is nothing to say.
+pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, color: bool) -> String {
+    let mut out = String::new();
+    match result {
+        BusResult::Status(result) => status(result, now, width, color, &mut out),
+        BusResult::Join(result) if result.ok => joined(result, &mut out),
+        BusResult::Leave(result) if result.ok => {
+            out.push_str("off the bus");
+            list(", released ", &result.released, &mut out);
+        }
+        BusResult::Send(result) => sent(result, now, &mut out),
+        BusResult::Inbox(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
+        BusResult::Peek(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
+        BusResult::Wait(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
+        BusResult::Watch(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
+        BusResult::Claim(result) => claimed(result, now, &mut out),
+        BusResult::Check(result) => {
+            if result.ok {
+                out.push_str("free");
+                list(", yours: ", &result.own, &mut out);
+            }
+            conflicts(&result.conflicts, now, &mut out);
+        }
+        BusResult::Release(result) => {
+            if !result.released.is_empty() || result.ok {
+                out.push_str(if result.released.is_empty() { "nothing to release" } else { "" });
+                list("released ", &result.released, &mut out);
+            }
+            for path in &result.not_held {
+                line(&mut out, &format!("{} is not held", clean(path)));
+            }
+            for held in &result.held_by_others {
+                line(&mut out, &format!("{} is held by {} ({})", clean(&held.path), clean(&held.label), clean(&held.session)));
+            }
+        }
+        _ => {}
+    }
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out
+}
+
+/// Why it was refused, and the way out.
+fn refusal(result: &BusResult) -> Option<(&str, Option<&str>)> {
+    macro_rules! common {
+        ($($Variant:ident),*) => {
+            match result {
+                $( BusResult::$Variant(result) => (result.ok, result.message.as_deref(), result.hint.as_deref()), )*
+                _ => return None,
+            }
+        };
+    }
+    let (ok, message, hint) = common!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release);
+    if ok { None } else { Some((message?, hint)) }
+}
+
+fn status(result: &StatusResult, now: Timestamp, width: Option<usize>, color: bool, out: &mut String) {
+    if let Some(repo) = &result.repo {
+        line(out, &format!("bus of {}", clean(&repo.path)));
+    }
+    match &result.me {
+        Some(me) => line(out, &format!("you are {} ({}), {}", clean(&me.label), clean(&me.id), about(me))),
+        None => line(out, "you are not on it; join with: jig-session bus join LABEL"),
+    }
+    if !result.members.is_empty() {
+        out.push('\n');
+        let mut table = Table::new(&MEMBERS);
+        for member in &result.members {
+            table.push(member_row(member, now, result.me.as_ref().is_some_and(|me| me.id == member.id)));
+        }
+        out.push_str(&table.render(width, color));
+    }
+    if !result.claims.is_empty() {
+        out.push('\n');
+        let mut table = Table::new(&CLAIMS);
+        for claim in &result.claims {
+            table.push(claim_row(claim, now));
+        }
+        out.push_str(&table.render(width, color));
+    }
+    for (a, b) in &result.overlaps {
+        line(out, &format!("overlap: {} and {} are held by different sessions", clean(a), clean(b)));
+    }
+    if result.unreadable > 0 {
+        line(out, &format!("{} unreadable file(s); see: jig-session doctor", result.unreadable));
+    }
+}
+
+fn about(me: &Member) -> String {
+    let listens = match me.listen {
+        Some(ListenMode::Wake) => "mail wakes you",
+        Some(ListenMode::Next) => "mail is told at your next turn",
+        None => "not listening",
+    };
+    let guard = if me.guard { ", guarded" } else { "" };
+    format!("{listens}{guard}, {} unread", me.unread)
+}
+
+fn member_row(member: &Member, now: Timestamp, own: bool) -> Vec<Cell> {
+    let state = Cell::new(member.state.as_str()).style(match member.state {
+        MemberState::Live => Style::Green,
+        MemberState::Stale => Style::Yellow,
+        MemberState::Gone => Style::Dim,
+    });
+    let label = Cell::new(&member.label).style(if own { Style::Bold } else { Style::Plain });
+    let unread = Cell::new(count(member.unread)).style(Style::Yellow);
+    vec![
+        label,
+        state,
+        Cell::new(&*member.agent),
+        Cell::new(member.listen.map_or("", ListenMode::as_str)),
+        unread,
+        Cell::new(count(member.claims)),
+        Cell::new(member.branch.as_deref().unwrap_or_default()),
+        Cell::new(ages::since(member.beat_at, now)),
+        Cell::new(&member.id).style(Style::Dim),
+    ]
+}
+
+fn claim_row(claim: &HeldClaim, now: Timestamp) -> Vec<Cell> {
+    let path = if claim.dir && claim.path != "." { format!("{}/", claim.path) } else { claim.path.clone() };
+    vec![
+        Cell::new(path),
+        Cell::new(&claim.label),
+        Cell::new(ages::since(claim.since, now)),
+        Cell::new(claim.reason.as_deref().unwrap_or_default()),
+        Cell::new(&claim.session).style(Style::Dim),
+    ]
+}
+
+fn count(count: u64) -> String {
+    if count == 0 { String::new() } else { count.to_string() }
+}
+
+fn joined(result: &JoinResult, out: &mut String) {
+    let what = if result.joined { "joined as" } else { "on the bus as" };
+    out.push_str(&format!("{what} {}", clean(result.label.as_deref().unwrap_or_default())));
+    out.push_str(match result.listen {
+        Some(ListenMode::Wake) => ", mail wakes you",
+        Some(ListenMode::Next) => ", mail is told at your next turn",
+        None => ", not listening",
+    });
+    if result.guard {
+        out.push_str(", guarded");
+    }
+    if let Some(unread) = result.unread.filter(|unread| *unread > 0) {
+        out.push_str(&format!(", {unread} unread"));
+    }
+}
+
+fn sent(result: &SendResult, now: Timestamp, out: &mut String) {
+    for to in &result.recipients {
+        let label = clean(&to.label);
+        let told = match to.listen {
+            Some(ListenMode::Wake) => "mail wakes it",
+            Some(ListenMode::Next) => "it is told at its next turn",
+            None => "it does not listen",
+        };
+        let what = match to.reason.as_deref() {
+            None => format!("queued for {label} ({}, {told}, {} unread)", to.state, to.unread),
+            Some(reason) => format!("not queued for {label}: {}", clean(reason)),
+        };
+        line(out, &what);
+    }
+    if result.ok && result.recipients.is_empty() {
+        line(out, "queued for nobody");
+    }
+    if let Some(reply) = &result.reply {
+        message(reply, now, out);
+    }
+}
+
+fn claimed(result: &ClaimResult, now: Timestamp, out: &mut String) {
+    if !result.claimed.is_empty() {
+        list("claimed ", &result.claimed, out);
+        out.push('\n');
+    }
+    if !result.already.is_empty() {
+        list("held already: ", &result.already, out);
+        out.push('\n');
+    }
+    conflicts(&result.conflicts, now, out);
+}
+
+fn conflicts(conflicts: &[Conflict], now: Timestamp, out: &mut String) {
+    for conflict in conflicts {
+        let mut text = format!(
+            "{}: {} is held by {} ({}, {}) since {}",
+            clean(&conflict.asked),
+            clean(&conflict.path),
+            clean(&conflict.label),
+            clean(&conflict.session),
+            clean(&conflict.agent),
+            ages::since(conflict.since, now),
+        );
+        if let Some(reason) = &conflict.reason {
+            text.push_str(&format!(": {}", clean(reason)));
+        }
+        line(out, &text);
+    }
+}
+
+fn mail(messages: &[MessageView], remaining: u64, unreadable: u64, now: Timestamp, out: &mut String) {
+    for view in messages {
+        message(view, now, out);
+    }
+    if messages.is_empty() && remaining == 0 {
+        line(out, "no mail");
+    }
+    if remaining > 0 {
+        line(out, &format!("{remaining} more"));
+    }
+    if unreadable > 0 {
+        line(out, &format!("{unreadable} unreadable"));
+    }
+}
+
+/// A headline, then the text with a bar before each line, so that no message can look like the program's own words.
+fn message(view: &MessageView, now: Timestamp, out: &mut String) {
+    let everybody = if view.broadcast { " to everybody" } else { "" };
+    let age = ages::since(view.sent_at, now);
+    line(out, &format!("{} from {}{everybody}, {age} ago  [{}]", view.kind, clean(&view.from.label), clean(&view.id)));
+    if let Some(answered) = &view.reply_to {
+        line(out, &format!("answers [{}]", clean(answered)));
+    }
+    if !view.paths.is_empty() {
+        let mut paths = String::new();
+        list("about ", &view.paths, &mut paths);
+        line(out, &paths);
+    }
+    let text = view.text.as_deref().or(view.preview.as_deref()).unwrap_or_default();
+    for part in text.split('\n') {
+        line(out, &format!("  | {}", clean(&part.replace('\t', "    "))));
+    }
+}
+
+fn list(before: &str, words: &[String], out: &mut String) {
+    if words.is_empty() {
+        return;
+    }
+    out.push_str(before);
+    out.push_str(&words.iter().map(|word| clean(word).into_owned()).collect::<Vec<_>>().join(", "));
+}
+
+fn line(out: &mut String, text: &str) {
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn clean(text: &str) -> std::borrow::Cow<'_, str> {
+    sanitise::clean(text)
+}

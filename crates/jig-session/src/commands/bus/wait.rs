@@ -1,0 +1,93 @@
+//! `bus wait` and `bus watch`: blocking until mail comes, for an agent's background task or a person's second window.
+
+use std::time::{Duration, Instant};
+
+use jig_session_bus::{Code as Word, Done, Mark, limits, previews};
+use jig_session_schema::bus::Message;
+use jig_session_schema::bus_result::{BusResult, WaitResult, WatchResult};
+use jig_session_schema::error::ErrorCode;
+
+use super::send::seconds;
+use super::{Actor, Options, Surface, finish, show};
+use crate::app::App;
+use crate::failure::{Failure, Outcome};
+
+/// Waits until there is unread mail; what is there already ends the wait at once.
+pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'_>, app: &App) -> Outcome {
+    let timeout = timeout.map(seconds).transpose()?;
+    let actor = Actor::find(app, options, Surface::CommandLine)?;
+    let end = timeout.map(|timeout| Instant::now() + timeout);
+    loop {
+        let seen = unread(&actor)?;
+        let wanted = |message: &Message| kind.is_none_or(|kind| message.kind.as_str() == kind);
+        let messages: Vec<Message> = seen.messages.iter().filter(|message| wanted(message)).cloned().collect();
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if !messages.is_empty() || left.is_some_and(|left| left.is_zero()) {
+            let mut result = WaitResult::new()
+                .messages(previews(&messages))
+                .remaining(seen.remaining)
+                .unreadable(seen.unreadable)
+                .unread(seen.unread)
+                .ok(!messages.is_empty());
+            let code = messages.is_empty().then_some(Word::Timeout);
+            if let Some(code) = code {
+                result.code = ErrorCode::new(code.word());
+                result.message = Some("no mail came in time".to_owned());
+            }
+            return finish(app, Done { result: BusResult::Wait(result), code, taken: None, note: None });
+        }
+        pause(left);
+    }
+}
+
+/// Reports new mail, one report a burst. With `follow` it goes on until it is ended.
+pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
+    let actor = Actor::find(app, options, Surface::CommandLine)?;
+    let mut mark = Mark::default();
+    loop {
+        let seen = unread(&actor)?;
+        let new: Vec<Message> = seen.messages.iter().filter(|message| mark.is_new(&message.id)).cloned().collect();
+        if let Some(last) = new.last() {
+            mark.last = Some(last.id.clone());
+            let result = WatchResult::new()
+                .messages(previews(&new))
+                .remaining(seen.remaining)
+                .unreadable(seen.unreadable)
+                .unread(seen.unread)
+                .ok(true);
+            let result = BusResult::Watch(result);
+            if !follow {
+                return finish(app, Done { result, code: None, taken: None, note: None });
+            }
+            if app.json { app.print_json(&result)? } else { show::print(app, &result)? }
+        }
+        pause(None);
+    }
+}
+
+struct Unread {
+    messages: Vec<Message>,
+    remaining: u64,
+    unreadable: u64,
+    unread: Option<u64>,
+}
+
+/// The unread mail, and a beat: who waits is there.
+fn unread(actor: &Actor) -> Result<Unread, Failure> {
+    let bus = actor.bus()?;
+    let peeked = bus.peek(&actor.me.id, limits::INBOX_MOST)?;
+    let member = bus.member(&actor.me.id)?;
+    if let Some(member) = &member
+        && member.record.owner == actor.me.owner
+    {
+        bus.beat_if_due(&actor.me, member);
+    }
+    let unread = member.map(|_| peeked.messages.len() as u64 + peeked.remaining);
+    Ok(Unread { messages: peeked.messages, remaining: peeked.remaining, unreadable: peeked.unreadable, unread })
+}
+
+/// Sleeps until the next look, or until the end if that comes first.
+fn pause(left: Option<Duration>) {
+    let look = Duration::from_millis(limits::WATCH_MS);
+    std::thread::sleep(left.map_or(look, |left| left.min(look)));
+}
