@@ -112,10 +112,9 @@ impl Card {
         self.facts.fork |= dead.is_fork == Some(true);
     }
 
-    /// Whether the session asked to be listed.
-    #[must_use]
-    pub fn visible(&self) -> bool {
-        self.facts.visible
+    /// The process was started with this fingerprint: a fork has that of the session it came from.
+    pub fn stamp(&mut self, fingerprint: String) {
+        self.facts.fingerprint = Some(fingerprint);
     }
 
     /// The person's prompt, whole or its beginning.

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::common::{Sleeper, TestEnvironment, skipped};
 use super::{card, put, put_as, sessions};
 
+/// Makes a card odd.
+type Change = fn(&mut Value);
+
 /// Texts that are no card: what a crashed, a foreign or a hostile writer may leave.
 fn bad_texts() -> Vec<Vec<u8>> {
     let whole = card("x", 1).to_string();
@@ -137,7 +140,7 @@ fn sixty_five_bad_files_hide_none_of_ten_good_ones_and_each_is_named() {
 fn odd_but_whole_cards_are_listed() {
     let env = TestEnvironment::new();
     let live = Sleeper::start();
-    let odd: [(&str, fn(&mut Value)); 9] = [
+    let odd: [(&str, Change); 9] = [
         ("odd-null", |card| card["name"] = Value::Null),
         ("odd-word", |card| card["status"] = json!("compacting")),
         ("odd-string-start", |card| card["startedAt"] = json!("1795974219108")),
