@@ -1,5 +1,6 @@
 //! The project's own tasks. `cargo xtask help` lists them.
 
+mod bench;
 mod faults;
 mod run;
 mod schemas;
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 type Task = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCode>);
 
 const TASKS: &[Task] = &[
+    ("bench", "speed and memory against the shortest straight code; --write makes docs/performance.md", bench::run_all),
     ("test", "all checks and tests; with CI=true it also installs what they need", test::run_all),
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
     ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jig_session_liveness::Machine;
 use jig_session_publish::around::Config;
 use jig_session_publish::{Mode, Now, Publisher, Setup};
-use jig_session_schema::event::{Event, OutputEvent, SessionEvent, UsageEvent};
+use jig_session_schema::event::{Event, OutputEvent, SessionEvent, UsageEvent, UsageMode};
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::status::AgentName;
+use jig_session_schema::status::{AgentName, OutputAction};
 use jig_session_schema::time::Timestamp;
 
 fn main() {
@@ -32,11 +32,13 @@ fn main() {
     publisher.feed(&Event::Session(session), now(0)).expect("a session can begin");
     // Files of a turn's length make the document as large as those of real sessions.
     for file in 0..28 {
-        let output = OutputEvent::new().path(format!("/home/dev/project/src/module/file-{file}.rs"));
+        let output = OutputEvent::new()
+            .path(format!("/home/dev/project/src/module/file-{file}.rs"))
+            .action(OutputAction::WRITTEN);
         publisher.feed(&Event::Output(output), now(1)).expect("the session has begun");
     }
     for time in 0..times {
-        let usage = UsageEvent::new().input(Some(time));
+        let usage = UsageEvent::new().mode(UsageMode::Set).input(Some(time));
         publisher.feed(&Event::Usage(usage), now(2 + time)).expect("the session has begun");
         publisher.flush(now(2 + time));
     }

@@ -13,7 +13,8 @@ fn main() -> std::io::Result<()> {
         buffer.clear();
         bytes += File::open(entry?.path())?.read_to_end(&mut buffer)?;
         if let Some(at) = buffer.windows(6).position(|text| text == b"\"pid\":") {
-            let digits = buffer[at + 6..].iter().skip_while(|byte| **byte == b' ').take_while(|byte| byte.is_ascii_digit());
+            let digits =
+                buffer[at + 6..].iter().skip_while(|byte| **byte == b' ').take_while(|byte| byte.is_ascii_digit());
             let pid = digits.fold(0u32, |pid, digit| pid * 10 + u32::from(digit - b'0'));
             if pids.insert(pid) {
                 buffer.clear();
