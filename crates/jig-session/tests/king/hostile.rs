@@ -131,9 +131,12 @@ fn sixty_five_bad_files_hide_none_of_ten_good_ones_and_each_is_named() {
     );
     assert_eq!(fs::read_dir(&folder).unwrap().count(), good.len() + bad.len(), "a reader removes nothing");
 
-    // The same in the joined listing.
+    // The same in the joined listing, and for who looks after what is wrong.
     let ls = env.jig(&["ls", "--json"]).exits(0).json();
     assert_eq!(sessions(&ls), good.iter().map(String::as_str).collect::<Vec<_>>());
+    let doctor = env.jig(&["doctor", "--json"]);
+    let unnamed: Vec<&String> = bad.iter().filter(|name| !doctor.stdout.contains(&format!("/{name}.json"))).collect();
+    assert!(unnamed.is_empty(), "doctor does not name {unnamed:?}");
 }
 
 #[test]
