@@ -1,0 +1,60 @@
+//! What tests use of other languages, installed below the target folder and nowhere else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::run::{run, target};
+
+/// Python packages of the tests, with their versions.
+pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1"];
+
+/// Node packages of the tests, with their versions.
+pub(crate) const NODE: &[&str] = &["ajv@8.17.1"];
+
+/// A virtual environment with these packages; gives its interpreter.
+pub(crate) fn python_venv(packages: &[&str]) -> anyhow::Result<PathBuf> {
+    let folder = target().join("py");
+    let python = folder.join("bin/python");
+    once(&folder, packages, || {
+        ran(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        ran(Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
+            .args(packages))
+    })?;
+    Ok(python)
+}
+
+/// A folder of Node modules with these packages; gives `node_modules`.
+pub(crate) fn npm(packages: &[&str]) -> anyhow::Result<PathBuf> {
+    let folder = target().join("npm");
+    once(&folder, packages, || {
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::write(folder.join("package.json"), "{ \"private\": true }\n").context("cannot write package.json")?;
+        ran(Command::new("npm")
+            .args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
+            .arg(&folder)
+            .args(packages))
+    })?;
+    Ok(folder.join("node_modules"))
+}
+
+/// Does the work unless a mark in the folder says that these packages are there.
+fn once(folder: &Path, packages: &[&str], work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mark = folder.join("installed");
+    let wanted = packages.join("\n");
+    if fs::read_to_string(&mark).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    work()?;
+    fs::write(&mark, wanted).with_context(|| format!("cannot write {}", mark.display()))
+}
+
+fn ran(command: &mut Command) -> anyhow::Result<()> {
+    let name = format!("{command:?}");
+    let ran = run(command, |_| false)?;
+    anyhow::ensure!(ran.status.success(), "{name} failed: {}", ran.lines.last().map_or("no output", String::as_str));
+    Ok(())
+}
