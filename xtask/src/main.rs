@@ -5,6 +5,7 @@ mod faults;
 mod run;
 mod schemas;
 mod test;
+mod tools;
 
 use std::process::ExitCode;
 

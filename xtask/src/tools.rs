@@ -6,7 +6,9 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::run::{run, target};
+use crate::run::{in_ci, run, target};
+use crate::test::packages::apt_install;
+use crate::test::{Found, missing};
 
 /// Python packages of the tests, with their versions.
 pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1"];
@@ -14,12 +16,30 @@ pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1"];
 /// Node packages of the tests, with their versions.
 pub(crate) const NODE: &[&str] = &["ajv@8.17.1"];
 
+/// The step of the test command: each tool is there, or what is missing is named.
+pub(crate) fn install() -> anyhow::Result<Found> {
+    let mut found = Found::default();
+    for (name, installed) in [("Python's jsonschema", python_venv(PYTHON)), ("ajv", npm(NODE))] {
+        match installed {
+            Ok(_) => found.passed += 1,
+            Err(error) => missing(&mut found, format!("{name} cannot be installed: {error:#}")),
+        }
+    }
+    Ok(found)
+}
+
 /// A virtual environment with these packages; gives its interpreter.
 pub(crate) fn python_venv(packages: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = target().join("py");
     let python = folder.join("bin/python");
     once(&folder, packages, || {
-        ran(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        let venv = || ran(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+        if let Err(error) = venv() {
+            // Debian keeps this part of Python in a package of its own.
+            anyhow::ensure!(in_ci(), "{error:#}; on Debian: apt-get install python3-venv");
+            apt_install(&["python3-venv"])?;
+            venv()?;
+        }
         ran(Command::new(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
             .args(packages))

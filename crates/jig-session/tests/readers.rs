@@ -27,7 +27,7 @@ struct Session {
 impl Session {
     fn start() -> Self {
         let state = tempfile::tempdir().expect("a folder");
-        let mut publisher = Command::new(env!("CARGO_BIN_EXE_jig-session"))
+        let publisher = Command::new(env!("CARGO_BIN_EXE_jig-session"))
             .args(["publish", "--agent", "tester"])
             .env_clear()
             .env("HOME", state.path())

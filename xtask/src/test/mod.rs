@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every check and test, one line a step, and a count at the end.
 
-mod packages;
+pub(crate) mod packages;
 mod policy;
 mod readme;
 
@@ -45,6 +45,7 @@ const STEPS: &[Step] = &[
         let args = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
         whole("cargo clippy", cargo(&args))
     }),
+    ("tools", crate::tools::install),
     ("tests", tests),
     ("schemas", || whole("cargo xtask schemas --check", xtask(&["schemas", "--check"]))),
     ("package", package),

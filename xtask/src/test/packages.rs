@@ -11,6 +11,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("strace", "strace"),
     ("git", "git"),
     ("python3", "python3"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("unshare", "util-linux"),
@@ -22,15 +24,7 @@ pub(crate) fn install() -> anyhow::Result<Found> {
     let lacking = lacking();
     if !lacking.is_empty() && in_ci() {
         let packages: Vec<_> = lacking.iter().map(|(_, package)| *package).collect();
-        let apt = || {
-            let mut command = Command::new("apt-get");
-            command.env("DEBIAN_FRONTEND", "noninteractive");
-            command
-        };
-        run(apt().args(["update", "--quiet"]), |line| line.starts_with("E:"))?;
-        run(apt().args(["install", "--yes", "--quiet", "--no-install-recommends"]).args(packages), |line| {
-            line.starts_with("E:")
-        })?;
+        apt_install(&packages)?;
     }
     let still = self::lacking();
     found.passed = PROGRAMS.len() - still.len();
@@ -41,6 +35,20 @@ pub(crate) fn install() -> anyhow::Result<Found> {
         say("    all programs are there");
     }
     Ok(found)
+}
+
+/// Installs packages of the system; only where a run may.
+pub(crate) fn apt_install(packages: &[&str]) -> anyhow::Result<()> {
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    };
+    run(apt().args(["update", "--quiet"]), |line| line.starts_with("E:"))?;
+    run(apt().args(["install", "--yes", "--quiet", "--no-install-recommends"]).args(packages), |line| {
+        line.starts_with("E:")
+    })?;
+    Ok(())
 }
 
 fn lacking() -> Vec<&'static (&'static str, &'static str)> {
