@@ -70,7 +70,8 @@ fn what_is_written_fits_the_writer_schema() {
         let writer = validator(format, Side::Writer);
         for (name, bytes) in documents(format, "valid") {
             // A line of an unknown word, and a document with unknown basics, are read but never written.
-            if name.contains("unknown") && format.lines || name.contains("null-where") || name.contains("identity-only") {
+            if name.contains("unknown") && format.lines || name.contains("null-where") || name.contains("identity-only")
+            {
                 continue;
             }
             let value: Value = json::parse(&bytes).expect("read before");
@@ -88,7 +89,11 @@ fn a_written_document_is_written_the_same_again() {
     for format in FORMATS {
         for (name, bytes) in documents(format, "valid") {
             let Some(once) = format.as_written(json::parse(&bytes).expect("read before")) else { continue };
-            assert_eq!(format.as_written(once.clone()).map(|twice| twice.to_string()), Some(once.to_string()), "{name}");
+            assert_eq!(
+                format.as_written(once.clone()).map(|twice| twice.to_string()),
+                Some(once.to_string()),
+                "{name}"
+            );
         }
     }
 }

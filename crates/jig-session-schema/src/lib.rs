@@ -17,6 +17,10 @@
 
 #![deny(missing_docs)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[macro_use]
 mod record;
 #[macro_use]

@@ -38,7 +38,10 @@ impl Session {
             .expect("the program runs");
         let mut input = publisher.stdin.as_ref().expect("a pipe");
         for line in [
-            format!(r#"{{"event":"session","schema":1,"session":"live-1","pid":{},"cwd":"/","name":"live"}}"#, std::process::id()),
+            format!(
+                r#"{{"event":"session","schema":1,"session":"live-1","pid":{},"cwd":"/","name":"live"}}"#,
+                std::process::id()
+            ),
             r#"{"event":"model","model":{"provider":"acme","id":"m-2","name":"M 2"},"thinking":"low"}"#.into(),
             r#"{"event":"turn","phase":"start"}"#.into(),
             r#"{"event":"tool","phase":"start","id":"c1","tool":"edit"}"#.into(),

@@ -107,8 +107,12 @@ const STATUS: &[Row] = &[
     ("a description changed", NOTHING, |p| p.set("/properties/cwd", "description", &json!("Elsewhere."))),
     ("the title changed", NOTHING, |p| p.set("", "title", &json!("Status"))),
     ("an optional field added", NOTHING, |p| p.add("", "mood", json!({ "type": "string" }), "added")),
-    ("an optional field added one level down", NOTHING, |p| p.add("/$defs/Model", "family", json!({ "type": "string" }), "added")),
-    ("a field added that is always written, null when unknown", NOTHING, |p| p.add("", "mood", json!({ "type": "string" }), "seed")),
+    ("an optional field added one level down", NOTHING, |p| {
+        p.add("/$defs/Model", "family", json!({ "type": "string" }), "added")
+    }),
+    ("a field added that is always written, null when unknown", NOTHING, |p| {
+        p.add("", "mood", json!({ "type": "string" }), "seed")
+    }),
     ("a required field added", FILES, |p| p.add("", "mood", json!({ "type": "string" }), "required")),
     ("an optional field removed", RULES, |p| p.remove("", "name")),
     ("an optional field removed one level down", RULES, |p| p.remove("/$defs/Recent", "action")),
@@ -121,43 +125,81 @@ const STATUS: &[Row] = &[
         p.remove("", "session");
         p.add("", "id", json!({ "type": "string" }), "required");
     }),
-    ("a field that was null when unknown is never null", FILES, |p| p.each(|root, _| at(root, "/properties/thinking")["type"] = json!("string"))),
-    ("a field that was never null may be null", READERS, |p| p.each(|root, _| at(root, "/properties/session")["type"] = json!(["string", "null"]))),
-    ("a whole number becomes text", READERS_AND_FILES, |p| p.retype("/properties/background", &json!({ "type": "string" }))),
-    ("a whole number becomes any number", READERS, |p| p.retype("/properties/background", &json!({ "type": "number", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 }))),
-    ("any number becomes a whole one", FILES, |p| p.each(|root, writer| {
-        at(root, "/$defs/Usage/properties/cost")["type"] = if writer { json!(["integer", "null"]) } else { json!(["integer", "null"]) };
-    })),
+    ("a field that was null when unknown is never null", FILES, |p| {
+        p.each(|root, _| at(root, "/properties/thinking")["type"] = json!("string"))
+    }),
+    ("a field that was never null may be null", READERS, |p| {
+        p.each(|root, _| at(root, "/properties/session")["type"] = json!(["string", "null"]))
+    }),
+    ("a whole number becomes text", READERS_AND_FILES, |p| {
+        p.retype("/properties/background", &json!({ "type": "string" }))
+    }),
+    ("a whole number becomes any number", READERS, |p| {
+        p.retype(
+            "/properties/background",
+            &json!({ "type": "number", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 }),
+        )
+    }),
+    ("any number becomes a whole one", FILES, |p| {
+        p.each(|root, writer| {
+            at(root, "/$defs/Usage/properties/cost")["type"] =
+                if writer { json!(["integer", "null"]) } else { json!(["integer", "null"]) };
+        })
+    }),
     ("a count's upper bound lowered", FILES, |p| p.set("/properties/background", "maximum", &json!(255))),
     ("a count's upper bound raised", READERS, |p| p.set("/properties/background", "maximum", &json!(1e17))),
     ("a count's lower bound raised", FILES, |p| p.set("/properties/background", "minimum", &json!(1))),
-    ("a closed set grows", READERS, |p| p.each(|root, _| push(root, "/$defs/Recent/properties/outcome/enum", "queued"))),
-    ("a closed set shrinks", FILES, |p| p.each(|root, _| drop_word(root, "/$defs/Recent/properties/outcome/enum", "aborted"))),
-    ("an open set names another word", NOTHING, |p| p.each(|root, _| push(root, "/$defs/Agent/properties/name/examples", "newcomer"))),
-    ("an open set is closed", FILES, |p| p.each(|root, _| {
-        let words = at(root, "/$defs/Agent/properties/name/examples").clone();
-        at(root, "/$defs/Agent/properties/name")["enum"] = words;
-    })),
-    ("a closed set is opened", READERS, |p| p.each(|root, _| {
-        at(root, "/$defs/Recent/properties/outcome").as_object_mut().expect("an object").remove("enum");
-    })),
-    ("an always written field is left out sometimes", RULES, |p| p.writer["required"].as_array_mut().expect("a list").retain(|f| f != "thinking")),
-    ("a required field becomes optional", READERS_AND_RULES, |p| p.each(|root, _| root["required"].as_array_mut().expect("a list").retain(|f| f != "session"))),
+    ("a closed set grows", READERS, |p| {
+        p.each(|root, _| push(root, "/$defs/Recent/properties/outcome/enum", "queued"))
+    }),
+    ("a closed set shrinks", FILES, |p| {
+        p.each(|root, _| drop_word(root, "/$defs/Recent/properties/outcome/enum", "aborted"))
+    }),
+    ("an open set names another word", NOTHING, |p| {
+        p.each(|root, _| push(root, "/$defs/Agent/properties/name/examples", "newcomer"))
+    }),
+    ("an open set is closed", FILES, |p| {
+        p.each(|root, _| {
+            let words = at(root, "/$defs/Agent/properties/name/examples").clone();
+            at(root, "/$defs/Agent/properties/name")["enum"] = words;
+        })
+    }),
+    ("a closed set is opened", READERS, |p| {
+        p.each(|root, _| {
+            at(root, "/$defs/Recent/properties/outcome").as_object_mut().expect("an object").remove("enum");
+        })
+    }),
+    ("an always written field is left out sometimes", RULES, |p| {
+        p.writer["required"].as_array_mut().expect("a list").retain(|f| f != "thinking")
+    }),
+    ("a required field becomes optional", READERS_AND_RULES, |p| {
+        p.each(|root, _| root["required"].as_array_mut().expect("a list").retain(|f| f != "session"))
+    }),
     ("an optional field becomes required", FILES, |p| p.each(|root, _| push(root, "/required", "name"))),
     ("the version changes", READERS_AND_FILES, |p| p.set("/properties/schema", "const", &json!(2))),
     ("a pattern added", FILES, |p| p.set("/properties/cwd", "pattern", &json!("^/"))),
     ("a greatest length added", FILES, |p| p.set("/properties/cwd", "maxLength", &json!(4096))),
     ("a greatest count of entries added", FILES, |p| p.set("/properties/recent", "maxItems", &json!(15))),
-    ("a list's entries become texts", READERS_AND_FILES, |p| p.set("/properties/recent", "items", &json!({ "type": "string" }))),
-    ("unknown fields are refused", Breaks { readers: false, files: false, rules: true }, |p| p.set("", "additionalProperties", &json!(false))),
-    ("a field without a description", RULES, |p| p.each(|root, _| {
-        at(root, "/properties/name").as_object_mut().expect("an object").remove("description");
-    })),
+    ("a list's entries become texts", READERS_AND_FILES, |p| {
+        p.set("/properties/recent", "items", &json!({ "type": "string" }))
+    }),
+    ("unknown fields are refused", Breaks { readers: false, files: false, rules: true }, |p| {
+        p.set("", "additionalProperties", &json!(false))
+    }),
+    ("a field without a description", RULES, |p| {
+        p.each(|root, _| {
+            at(root, "/properties/name").as_object_mut().expect("an object").remove("description");
+        })
+    }),
     ("a format is only an annotation", NOTHING, |p| p.set("/properties/cwd", "format", &json!("uri-reference"))),
-    ("a keyword nobody here understands", READERS_AND_FILES, |p| p.set("/properties/cwd", "contentEncoding", &json!("base64"))),
-    ("an object becomes a list", READERS_AND_FILES, |p| p.each(|root, _| {
-        at(root, "/$defs/Context")["type"] = json!("array");
-    })),
+    ("a keyword nobody here understands", READERS_AND_FILES, |p| {
+        p.set("/properties/cwd", "contentEncoding", &json!("base64"))
+    }),
+    ("an object becomes a list", READERS_AND_FILES, |p| {
+        p.each(|root, _| {
+            at(root, "/$defs/Context")["type"] = json!("array");
+        })
+    }),
     ("a field removed and its file still read", FILES_AND_RULES, |p| {
         p.remove("", "transcript");
         p.reader["additionalProperties"] = json!(false);
@@ -181,15 +223,19 @@ const EVENT: &[Row] = &[
             }
         });
     }),
-    ("a kind of line removed", RULES, |p| p.each(|root, writer| {
-        root["$defs"].as_object_mut().expect("an object").remove("BackgroundEvent");
-        root["anyOf"].as_array_mut().expect("a list").retain(|line| line["$ref"] != "#/$defs/BackgroundEvent");
-        if !writer {
-            let last = root["anyOf"].as_array_mut().expect("a list").last_mut().expect("the others");
-            drop_word(last, "/properties/event/not/enum", "background");
-        }
-    })),
-    ("a line gets another required field", FILES, |p| p.add("/$defs/TurnEvent", "mood", json!({ "type": "string" }), "required")),
+    ("a kind of line removed", RULES, |p| {
+        p.each(|root, writer| {
+            root["$defs"].as_object_mut().expect("an object").remove("BackgroundEvent");
+            root["anyOf"].as_array_mut().expect("a list").retain(|line| line["$ref"] != "#/$defs/BackgroundEvent");
+            if !writer {
+                let last = root["anyOf"].as_array_mut().expect("a list").last_mut().expect("the others");
+                drop_word(last, "/properties/event/not/enum", "background");
+            }
+        })
+    }),
+    ("a line gets another required field", FILES, |p| {
+        p.add("/$defs/TurnEvent", "mood", json!({ "type": "string" }), "required")
+    }),
 ];
 
 fn push(root: &mut Value, list: &str, word: &str) {

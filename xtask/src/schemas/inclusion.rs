@@ -18,8 +18,23 @@ const ANNOTATIONS: [&str; 8] = ["$schema", "$id", "$defs", "title", "description
 
 /// Keywords that this comparison understands.
 const UNDERSTOOD: [&str; 17] = [
-    "$ref", "type", "const", "enum", "not", "anyOf", "properties", "required", "additionalProperties", "items", "minItems",
-    "maxItems", "minimum", "maximum", "maxLength", "minLength", "pattern",
+    "$ref",
+    "type",
+    "const",
+    "enum",
+    "not",
+    "anyOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "maxLength",
+    "minLength",
+    "pattern",
 ];
 
 /// Why not every document of `written` is allowed by `read`; empty when each is.
@@ -78,7 +93,14 @@ fn compare(written: Place<'_>, read: Place<'_>, at: &str, out: &mut Vec<String>,
 }
 
 /// Each type of the written schema must fit one alternative wholly.
-fn compare_with_one_of(written: Place<'_>, read: Place<'_>, any: &[Value], at: &str, out: &mut Vec<String>, depth: usize) {
+fn compare_with_one_of(
+    written: Place<'_>,
+    read: Place<'_>,
+    any: &[Value],
+    at: &str,
+    out: &mut Vec<String>,
+    depth: usize,
+) {
     let types = written.types();
     let wanted: Vec<Value> = if types.len() < 2 {
         vec![written.schema.clone()]

@@ -56,7 +56,11 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         say("mend it with: cargo xtask schemas");
         return Ok(ExitCode::from(STALE));
     }
-    say(&format!("schemas: {} formats, {} files fresh, compatible with what was released", FORMATS.len(), FORMATS.len() * 2));
+    say(&format!(
+        "schemas: {} formats, {} files fresh, compatible with what was released",
+        FORMATS.len(),
+        FORMATS.len() * 2
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -40,7 +40,8 @@ pub(super) fn compare(folder: &Path) -> anyhow::Result<Vec<String>> {
     for format in FORMATS {
         for side in SIDES {
             let today = Value::Object(format.schema(side));
-            broken.extend(rules::of_one(&today).into_iter().map(|text| format!("{}: {text}", format.schema_file(side))));
+            broken
+                .extend(rules::of_one(&today).into_iter().map(|text| format!("{}: {text}", format.schema_file(side))));
         }
     }
     for version in versions(&folder.join("released"))? {
@@ -55,7 +56,8 @@ fn versions(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         return Ok(Vec::new());
     }
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut out: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    let mut out: Vec<_> =
+        entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     out.sort();
     Ok(out)
 }
@@ -77,7 +79,9 @@ fn compare_version(folder: &Path) -> anyhow::Result<Vec<String>> {
         out.extend(lines.into_iter().map(|line| format!("{version}: {}: {line}", format.name)));
     }
     let known = |file: &str| FORMATS.iter().any(|f| SIDES.iter().any(|side| f.schema_file(*side) == file));
-    out.extend(manifest.keys().filter(|file| !known(file)).map(|file| format!("{version}: {file} is no format any more")));
+    out.extend(
+        manifest.keys().filter(|file| !known(file)).map(|file| format!("{version}: {file} is no format any more")),
+    );
     Ok(out)
 }
 
@@ -117,11 +121,15 @@ fn accepted(folder: &Path) -> anyhow::Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let decisions = fs::read_to_string(root().join("docs/decisions.md")).unwrap_or_default();
-    let headings: Vec<&str> =
-        decisions.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim()).collect();
+    let headings: Vec<&str> = decisions
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim())
+        .collect();
     let mut out = Vec::new();
     for entry in read(&path)?.as_array().into_iter().flatten() {
-        let text = |key: &str| entry.get(key).and_then(Value::as_str).with_context(|| format!("accepted.json: no {key}"));
+        let text =
+            |key: &str| entry.get(key).and_then(Value::as_str).with_context(|| format!("accepted.json: no {key}"));
         let decision = text("decision")?;
         anyhow::ensure!(headings.contains(&decision), "accepted.json: docs/decisions.md has no heading {decision:?}");
         out.push(text("line")?.to_owned());

@@ -15,7 +15,9 @@ pub(super) fn broken(old: &Value, new: &Value, writer: bool) -> Vec<String> {
     }
     if writer {
         for field in before.iter().filter(|field| field.required) {
-            if after.iter().any(|now| now.path == field.path) && !after.iter().any(|now| now.path == field.path && now.required) {
+            if after.iter().any(|now| now.path == field.path)
+                && !after.iter().any(|now| now.path == field.path && now.required)
+            {
                 out.push(format!("{}: was always written and no longer is", field.path));
             }
         }
