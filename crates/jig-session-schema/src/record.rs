@@ -226,8 +226,8 @@ macro_rules! schemars_impl {
                 concat!(module_path!(), "::", stringify!($Name)).into()
             }
 
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::shape::standalone::<Self>().try_into().unwrap_or_default()
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::shape::described_to::<Self>(generator)
             }
         }
     };

@@ -602,8 +602,29 @@ pub fn schema_of<T: Shape>(side: Side) -> Map<String, Value> {
     out
 }
 
-/// A reader schema that stands alone, for a generator that has its own definitions.
+/// A reader schema for another generator: its definitions are handed over, so that its references hold there.
 #[cfg(feature = "schemars")]
-pub(crate) fn standalone<T: Shape>() -> Value {
-    schema_of::<T>(Side::Reader).into()
+pub(crate) fn described_to<T: Shape>(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let mut root = schema_of::<T>(Side::Reader);
+    if let Some(Value::Object(definitions)) = root.remove("$defs") {
+        for (name, definition) in definitions {
+            generator.definitions_mut().entry(name).or_insert(definition);
+        }
+    }
+    root.into()
+}
+
+#[cfg(all(test, feature = "schemars"))]
+mod tests {
+    /// Every reference in a foreign generator's schema leads somewhere.
+    #[test]
+    fn references_hold_in_a_foreign_schema() {
+        let schema = schemars::schema_for!(Vec<crate::status::Status>).to_value();
+        let text = schema.to_string();
+        let references: Vec<&str> = text.split("\"#/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(references.len() > 5, "{text}");
+        for reference in references {
+            assert!(schema.pointer(&format!("/{reference}")).is_some(), "{reference}");
+        }
+    }
 }

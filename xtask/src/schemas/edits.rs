@@ -141,10 +141,7 @@ const STATUS: &[Row] = &[
         )
     }),
     ("any number becomes a whole one", FILES, |p| {
-        p.each(|root, writer| {
-            at(root, "/$defs/Usage/properties/cost")["type"] =
-                if writer { json!(["integer", "null"]) } else { json!(["integer", "null"]) };
-        })
+        p.set("/$defs/Usage/properties/cost", "type", &json!(["integer", "null"]));
     }),
     ("a count's upper bound lowered", FILES, |p| p.set("/properties/background", "maximum", &json!(255))),
     ("a count's upper bound raised", READERS, |p| p.set("/properties/background", "maximum", &json!(1e17))),

@@ -209,10 +209,8 @@ fn allows(read: Place<'_>, value: &Value, depth: usize) -> bool {
     if read.values().is_some_and(|values| !values.contains(value)) {
         return false;
     }
-    if let Some(not) = read.get("not") {
-        if allows(read.to(not), value, depth + 1) {
-            return false;
-        }
+    if read.get("not").is_some_and(|not| allows(read.to(not), value, depth + 1)) {
+        return false;
     }
     let types = read.types();
     let kind = match value {
