@@ -16,6 +16,8 @@ lines! {
     pub enum ToHost by "t" {
         /// The session begins, or goes on after a reload.
         Hello(Hello) = "hello",
+        /// The tools and skills there are have changed.
+        Tools(OffersChanged) = "tools",
         /// Something happened in Pi.
         Event(BridgeEvent) = "event",
         /// Something was said on Pi's own event bus.
@@ -136,6 +138,20 @@ record! {
 }
 
 record! {
+    /// The tools and skills there are have changed since `hello`.
+    pub struct OffersChanged {
+        /// The word of this line.
+        tag t: Tag = "t" is "tools",
+        /// Tools declared to the model.
+        needed active: Vec<String> = "active",
+        /// Tools registered.
+        needed tools: Vec<BridgeTool> = "tools",
+        /// Skills there are.
+        needed skills: Vec<String> = "skills",
+    }
+}
+
+record! {
     /// A model as Pi tells it.
     pub struct BridgeModel {
         /// Its provider.
@@ -170,6 +186,8 @@ record! {
         added exposure: Option<String> = "exposure",
         /// Where it comes from.
         added source: Option<String> = "source",
+        /// Its declaration's length, in characters.
+        added chars: Option<u64> = "chars",
     }
 }
 
@@ -332,6 +350,8 @@ record! {
         required kind: String = "type",
         /// When, as Pi writes it.
         seed at: Option<String> = "at",
+        /// Whether it is part of what the model is sent now; left out by a Pi that does not tell.
+        added in_context: Option<bool> = "inContext",
         /// A message's role.
         added role: Option<String> = "role",
         /// A custom entry's type.
@@ -504,6 +524,8 @@ record! {
         tag op: Tag = "op" is "done",
         /// The question's id.
         required id: String = "id",
+        /// What is written to Pi's output, in a mode that shows nothing else.
+        added text: Option<String> = "text",
     }
 }
 

@@ -2,11 +2,14 @@
 
 mod ages;
 mod app;
+mod clerk;
 mod cli;
 mod clock;
 mod commands;
+mod context_view;
 mod failure;
 mod follow;
+mod log;
 mod rows;
 mod sanitise;
 mod select;

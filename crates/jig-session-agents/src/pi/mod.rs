@@ -164,7 +164,10 @@ impl Bridge {
 
     fn event(&mut self, line: &Value) -> Told {
         let (data, at) = (&line["data"], moment(line));
-        self.see_window(&line["usage"]);
+        // A change of the model tells its window itself, and is compared with the one before.
+        if line["event"] != "model_select" {
+            self.see_window(&line["usage"]);
+        }
         let events = match line["event"].as_str().unwrap_or_default() {
             "session_info_changed" => {
                 let session = SessionEvent::new().at(at).session(self.session.clone());

@@ -1,11 +1,236 @@
-//! `jig-session request`.
+//! `jig-session request`: asks a session for a switch or a reload, and waits for what it answers.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use jig_session_atomic::PrivateDir;
+use jig_session_liveness::Machine;
+use jig_session_publish::processes::Processes;
+use jig_session_requests::{Asked, Counter, Published};
+use jig_session_schema::request::{RequestOutcome, RequestResult};
+use jig_session_schema::row::Row;
+use jig_session_schema::status::{Accept, Answer, Status};
 
 use crate::app::App;
-use crate::failure::{Code, Failure, Outcome};
+use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::{clock, sanitise, select, view};
+
+/// How often it looks.
+const EVERY: Duration = Duration::from_millis(100);
+/// A status file that is missing for so long, while its process lives, belongs to a session that has ended.
+const MISSING: Duration = Duration::from_secs(2);
+/// The longest wait that can be asked for, in seconds.
+const LONGEST: f64 = 86_400.0;
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The session: an id, a part of one, a name, a terminal, or `.` for this terminal's
+    session: String,
+    /// Turn a tool on or off, such as bash=off
+    #[arg(long = "tool", value_name = "NAME=on|off", value_parser = switch)]
+    tools: Vec<(String, bool)>,
+    /// Turn a skill on or off, such as pdf-tools=off
+    #[arg(long = "skill", value_name = "NAME=on|off", value_parser = switch)]
+    skills: Vec<(String, bool)>,
+    /// Reload the agent once it is idle
+    #[arg(long)]
+    reload: bool,
+    /// How many seconds to wait for the answer; 0: not at all
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    wait: Duration,
+}
 
-pub(crate) fn run(_args: &Args, _app: &App) -> Outcome {
-    Err(Failure::new(Code::Unsupported, "request is not built yet"))
+fn switch(text: &str) -> Result<(String, bool), String> {
+    match text.rsplit_once('=') {
+        Some((name, "on")) if !name.is_empty() => Ok((name.to_owned(), true)),
+        Some((name, "off")) if !name.is_empty() => Ok((name.to_owned(), false)),
+        _ => Err("write NAME=on or NAME=off".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "is not a number of seconds".to_owned())?;
+    if !(0.0..=LONGEST).contains(&seconds) {
+        return Err(format!("is not between 0 and {LONGEST}"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    if args.tools.is_empty() && args.skills.is_empty() && !args.reload {
+        return Err(Failure::new(Code::Usage, "nothing is asked").hint("give --tool, --skill or --reload"));
+    }
+    let row = select::one(app, &args.session)?.row;
+    let asked = Asked {
+        id: format!("cli-{}-{}", app.now().epoch_ms(), std::process::id()),
+        tools: args.tools.clone(),
+        skills: args.skills.clone(),
+        reload: args.reload,
+    };
+    let (outcome, answer) = ask(app, args, &row, &asked)?;
+    report(app, &row, &asked, outcome, answer)
+}
+
+/// Publishes the request and waits.
+fn ask(app: &App, args: &Args, row: &Row, asked: &Asked) -> Result<(RequestOutcome, Option<Answer>), Failure> {
+    let session = Watched::of(row);
+    match session.look() {
+        Seen::Ended | Seen::Missing => return Ok((RequestOutcome::Gone, None)),
+        Seen::Status(status) if !takes(&status, asked) => return Ok((RequestOutcome::Refused, None)),
+        Seen::Status(_) => {}
+    }
+    let name = Path::new(&row.path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let counter = Counter::new(PrivateDir::open(&app.places().requests)?, name);
+    let end = clock::now().mono + args.wait;
+    let mut missing = None;
+    let published = loop {
+        if let Some(published) = counter.publish(asked)? {
+            break published;
+        }
+        if session.ended(&mut missing) {
+            return Ok((RequestOutcome::Gone, None));
+        }
+        if !pause(end) {
+            return Ok((RequestOutcome::Busy, None));
+        }
+    };
+    if args.wait.is_zero() {
+        return Ok((RequestOutcome::Sent, None));
+    }
+    wait(&session, &counter, &published, &asked.id, end)
+}
+
+fn wait(
+    session: &Watched<'_>,
+    counter: &Counter,
+    published: &Published,
+    id: &str,
+    end: Duration,
+) -> Result<(RequestOutcome, Option<Answer>), Failure> {
+    let mut missing = None;
+    loop {
+        if let Some(answer) = session.answer(id) {
+            let outcome = if answer.ok { RequestOutcome::Ok } else { RequestOutcome::Refused };
+            return Ok((outcome, Some(answer)));
+        }
+        let outcome = if session.ended(&mut missing) {
+            RequestOutcome::Gone
+        } else if pause(end) {
+            continue;
+        } else {
+            RequestOutcome::Timeout
+        };
+        // Nobody waits for the answer any more, so what nobody took is taken back. What was taken just now may have
+        // been answered just now.
+        if !counter.withdraw(published)?
+            && let Some(answer) = session.answer(id)
+        {
+            let outcome = if answer.ok { RequestOutcome::Ok } else { RequestOutcome::Refused };
+            return Ok((outcome, Some(answer)));
+        }
+        return Ok((outcome, None));
+    }
+}
+
+/// Waits for the next look; false when the time is over.
+fn pause(end: Duration) -> bool {
+    let left = end.saturating_sub(clock::now().mono);
+    if left.is_zero() {
+        return false;
+    }
+    thread::sleep(left.min(EVERY));
+    true
+}
+
+/// Whether the session takes everything that is asked. One that does not say may.
+fn takes(status: &Status, asked: &Asked) -> bool {
+    let Some(accepts) = &status.accepts else { return true };
+    let wanted = [
+        (!asked.tools.is_empty(), Accept::TOOLS),
+        (!asked.skills.is_empty(), Accept::SKILLS),
+        (asked.reload, Accept::RELOAD),
+    ];
+    wanted.iter().all(|(wanted, what)| !wanted || accepts.contains(what))
+}
+
+/// The session that was asked, as its file shows it.
+struct Watched<'a> {
+    row: &'a Row,
+    machine: Machine,
+}
+
+/// What its file shows.
+enum Seen {
+    Status(Box<Status>),
+    /// There is no file: it may be restored, or the session has ended.
+    Missing,
+    /// The process is gone, or another session has its place.
+    Ended,
+}
+
+impl<'a> Watched<'a> {
+    fn of(row: &'a Row) -> Self {
+        Self { row, machine: Machine::new() }
+    }
+
+    fn look(&self) -> Seen {
+        let Some(status) = view::status(self.row) else { return Seen::Missing };
+        if status.session != self.row.session || self.machine.verdict(&status).is_over() {
+            return Seen::Ended;
+        }
+        Seen::Status(Box::new(status))
+    }
+
+    /// The answer to a request, whoever wrote it and whether that one still runs.
+    fn answer(&self, id: &str) -> Option<Answer> {
+        let status = view::status(self.row).filter(|status| status.session == self.row.session)?;
+        let last = status.last_request.into_iter();
+        last.chain(status.recent_requests).find(|answer| answer.id == id)
+    }
+
+    /// Whether the session has ended. `missing` remembers since when its file is not there.
+    fn ended(&self, missing: &mut Option<Duration>) -> bool {
+        match self.look() {
+            Seen::Status(_) => {
+                *missing = None;
+                false
+            }
+            Seen::Ended => true,
+            Seen::Missing => {
+                let now = clock::now().mono;
+                let gone = self.row.pid.is_some_and(|pid| self.machine.is_missing(pid));
+                gone || now.saturating_sub(*missing.get_or_insert(now)) > MISSING
+            }
+        }
+    }
+}
+
+/// How each outcome ends the program, and what it says to people when the session has said nothing.
+fn ending(outcome: RequestOutcome) -> (u8, &'static str) {
+    match outcome {
+        RequestOutcome::Ok => (0, "done"),
+        RequestOutcome::Sent => (0, "sent; its answer comes in the session's status file"),
+        RequestOutcome::Gone => (Code::Gone.exit(), "the session ended before it answered"),
+        RequestOutcome::Refused => (Code::Refused.exit(), "the session does not take such a request"),
+        RequestOutcome::Busy => (Code::Busy.exit(), "another request waits there; try again"),
+        RequestOutcome::Timeout => (Code::Timeout.exit(), "no answer in time; nothing waits there any more"),
+    }
+}
+
+fn report(app: &App, row: &Row, asked: &Asked, outcome: RequestOutcome, answer: Option<Answer>) -> Outcome {
+    let (exit, words) = ending(outcome);
+    if app.json {
+        let result = RequestResult::new().session(row.session.clone()).id(asked.id.clone());
+        app.print_json(&result.outcome(outcome).answer(answer))?;
+        return Ok(Exit(exit));
+    }
+    let words = answer.as_ref().map_or(words, |answer| &answer.message);
+    let words = sanitise::clean(words);
+    if exit == 0 {
+        app.print(&format!("{words}\n"))?;
+    } else {
+        app.note(&format!("{}: {words}", if answer.is_some() { "refused" } else { "error" }));
+    }
+    Ok(Exit(exit))
 }

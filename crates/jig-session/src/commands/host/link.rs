@@ -1,0 +1,126 @@
+//! What the host says to the bridge, and what it does with the answers to its own calls.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use jig_session_schema::bridge::{
+    BridgeReload, Call, CommandDefinition, Done, EntriesQuestion, HostResult, LineId, Panel, Ready, Skills,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::switches::Switching;
+use crate::failure::{Code, Failure};
+
+/// What an answer to a call is for.
+pub(super) enum Then {
+    /// Nothing.
+    Nothing,
+    /// Whether Pi is idle.
+    Idle,
+    /// The active tools, before they are set.
+    Active(Switching),
+    /// They were set.
+    Set(Switching),
+    /// The active tools, after they were set.
+    Verify(Switching),
+    /// The switches were stored in the session.
+    Stored(Switching),
+}
+
+/// The host's output.
+pub(super) struct Link {
+    next: u64,
+    waiting: HashMap<String, Then>,
+}
+
+impl Link {
+    pub(super) fn new() -> Self {
+        Self { next: 1, waiting: HashMap::new() }
+    }
+
+    /// Calls one of Pi's functions.
+    pub(super) fn call(&mut self, function: &str, args: Vec<Value>, then: Then) -> Result<(), Failure> {
+        let mut call = Call::new();
+        if !matches!(then, Then::Nothing) {
+            let id = self.next.to_string();
+            self.next += 1;
+            call.id = Some(LineId(id.clone()));
+            self.waiting.insert(id, then);
+        }
+        call.function = function.to_owned();
+        call.args = args;
+        write(&call)
+    }
+
+    /// Calls one of Pi's functions in the context of a command.
+    pub(super) fn call_in(&mut self, command: &str, function: &str, args: Vec<Value>) -> Result<(), Failure> {
+        let mut call = Call::new();
+        call.function = function.to_owned();
+        call.args = args;
+        call.command = Some(command.to_owned());
+        write(&call)
+    }
+
+    /// What the answer of a `return` line is for.
+    pub(super) fn returned(&mut self, line: &Value) -> Option<Then> {
+        self.waiting.remove(line["id"].as_str()?)
+    }
+
+    pub(super) fn ready(
+        &mut self,
+        tools: Vec<Value>,
+        commands: Vec<CommandDefinition>,
+        guard: bool,
+        want: Vec<String>,
+    ) -> Result<(), Failure> {
+        write(&Ready::new().tools(tools).commands(commands).guard(Some(guard)).want(want))
+    }
+
+    pub(super) fn entries(&mut self) -> Result<(), Failure> {
+        write(&EntriesQuestion::new().id("entries".to_owned()))
+    }
+
+    pub(super) fn result(&mut self, id: String, result: Value) -> Result<(), Failure> {
+        write(&HostResult::new().id(id).result(result))
+    }
+
+    /// A question that cannot be answered.
+    pub(super) fn error(&mut self, id: String, error: String) -> Result<(), Failure> {
+        write(&HostResult::new().id(id).error(Some(error)))
+    }
+
+    pub(super) fn skills(&mut self, hidden: Vec<String>) -> Result<(), Failure> {
+        write(&Skills::new().hidden(hidden))
+    }
+
+    /// A command is done; `text` is written to Pi's output, for a mode that has no other place for it.
+    pub(super) fn done(&mut self, id: String, text: Option<String>) -> Result<(), Failure> {
+        write(&Done::new().id(id).text(text))
+    }
+
+    pub(super) fn reload(&mut self, id: String) -> Result<(), Failure> {
+        write(&BridgeReload::new().id(id))
+    }
+
+    pub(super) fn panel(&mut self, lines: Vec<String>) -> Result<(), Failure> {
+        write(&Panel::new().lines(Some(lines)))
+    }
+
+    pub(super) fn close_panel(&mut self) -> Result<(), Failure> {
+        write(&Panel::new().close(Some(true)))
+    }
+}
+
+fn write(line: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_vec(line)
+        .map_err(|error| Failure::new(Code::Io, format!("cannot write a line to the bridge: {error}")))?;
+    text.push(b'\n');
+    let mut out = io::stdout().lock();
+    match out.write_all(&text).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        // Pi is gone; the end of input says so next, and is what ends the host.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::new(Code::Io, format!("cannot write to the bridge: {error}"))),
+    }
+}

@@ -1,0 +1,152 @@
+//! Tools and skills that requests have switched in this session: what is kept, and what follows for Pi.
+
+use serde_json::{Value, json};
+
+/// Every switch of this session, by name; the last one counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    tools: Vec<(String, bool)>,
+    skills: Vec<(String, bool)>,
+}
+
+/// Switches on their way to Pi.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Switching {
+    /// The request they come from; none: what was kept is applied again.
+    request: Option<String>,
+    tools: Vec<(String, bool)>,
+    skills: Vec<(String, bool)>,
+}
+
+impl Switching {
+    pub(super) fn asked(request: String, tools: Vec<(String, bool)>, skills: Vec<(String, bool)>) -> Self {
+        Self { request: Some(request), tools, skills }
+    }
+
+    pub(super) fn request(&self) -> Option<&str> {
+        self.request.as_deref()
+    }
+
+    /// Whether Pi's list of active tools shows what was asked.
+    pub(super) fn holds_in(&self, active: &Value) -> Result<(), String> {
+        let active = names(active);
+        if self.request.is_none() {
+            // A tool that is not there any more is no reason to give up the others.
+            return Ok(());
+        }
+        match self.tools.iter().find(|(name, on)| active.contains(name) != *on) {
+            Some((name, on)) => Err(format!("Pi keeps tool {name} {}", if *on { "off" } else { "on" })),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Kept {
+    /// From the session's entry.
+    pub(super) fn read(entry: &Value) -> Self {
+        let read = |name: &str| {
+            let names = entry[name].as_object().into_iter().flatten();
+            names.filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))).collect()
+        };
+        Self { tools: read("tools"), skills: read("skills") }
+    }
+
+    /// The session's entry: the whole set.
+    pub(super) fn entry(&self) -> Value {
+        let object = |names: &[(String, bool)]| {
+            Value::Object(names.iter().map(|(name, on)| (name.clone(), Value::Bool(*on))).collect())
+        };
+        json!({ "tools": object(&self.tools), "skills": object(&self.skills) })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.skills.is_empty()
+    }
+
+    /// What was kept, to be applied again.
+    pub(super) fn again(&self) -> Switching {
+        Switching { request: None, tools: self.tools.clone(), skills: self.skills.clone() }
+    }
+
+    /// Takes switches that were applied.
+    pub(super) fn take(&mut self, switching: &Switching) {
+        for (kept, new) in [(&mut self.tools, &switching.tools), (&mut self.skills, &switching.skills)] {
+            for (name, on) in new {
+                match kept.iter_mut().find(|(known, _)| known == name) {
+                    Some(entry) => entry.1 = *on,
+                    None => kept.push((name.clone(), *on)),
+                }
+            }
+        }
+    }
+
+    /// Skills that are left out of the prompt.
+    pub(super) fn hidden(&self) -> Vec<String> {
+        self.skills.iter().filter(|(_, on)| !on).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The list of active tools that Pi is to have; `None` when it has it already. Tools nobody switched stay as
+    /// they are, whatever else turned them on or off.
+    pub(super) fn wanted(&self, switching: &Switching, active: &Value) -> Option<Vec<String>> {
+        let mut all = self.clone();
+        all.take(switching);
+        let active = names(active);
+        let off = |name: &String| all.tools.iter().any(|(known, on)| known == name && !on);
+        let mut wanted: Vec<String> = active.iter().filter(|name| !off(name)).cloned().collect();
+        for (name, on) in &all.tools {
+            if *on && !wanted.contains(name) {
+                wanted.push(name.clone());
+            }
+        }
+        (wanted != active).then_some(wanted)
+    }
+}
+
+fn names(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(tools: &[(&str, bool)], skills: &[(&str, bool)]) -> Switching {
+        let own = |list: &[(&str, bool)]| list.iter().map(|(name, on)| ((*name).to_owned(), *on)).collect();
+        Switching::asked("r".into(), own(tools), own(skills))
+    }
+
+    #[test]
+    fn only_what_was_switched_changes() {
+        let mut kept = Kept::default();
+        let off = asked(&[("bash", false)], &[("pdf-tools", false)]);
+        assert_eq!(kept.wanted(&off, &json!(["read", "bash", "edit"])), Some(vec!["read".into(), "edit".into()]));
+        assert_eq!(kept.wanted(&off, &json!(["read"])), None);
+        kept.take(&off);
+        assert_eq!(kept.hidden(), ["pdf-tools"]);
+        assert_eq!(kept.entry(), json!({ "tools": { "bash": false }, "skills": { "pdf-tools": false } }));
+        let on = asked(&[("bash", true), ("grep", true)], &[("pdf-tools", true)]);
+        let wanted = kept.wanted(&on, &json!(["read"])).unwrap();
+        assert_eq!(wanted, ["read", "bash", "grep"]);
+        kept.take(&on);
+        assert!(kept.hidden().is_empty());
+        assert_eq!(kept.entry()["tools"], json!({ "bash": true, "grep": true }));
+    }
+
+    #[test]
+    fn the_entry_is_read_back_and_applied_again() {
+        let entry = json!({ "tools": { "bash": false, "odd": 3 }, "skills": {}, "later": 1 });
+        let kept = Kept::read(&entry);
+        let again = kept.again();
+        assert_eq!(again.request(), None);
+        assert_eq!(kept.wanted(&again, &json!(["bash", "read"])), Some(vec!["read".into()]));
+        assert!(Kept::read(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn pi_has_the_last_word_on_what_was_asked() {
+        let switching = asked(&[("bash", false), ("grep", true)], &[]);
+        assert_eq!(switching.holds_in(&json!(["grep"])), Ok(()));
+        assert_eq!(switching.holds_in(&json!(["grep", "bash"])), Err("Pi keeps tool bash on".into()));
+        assert_eq!(switching.holds_in(&json!([])), Err("Pi keeps tool grep off".into()));
+    }
+}
