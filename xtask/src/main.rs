@@ -2,6 +2,8 @@
 
 mod bench;
 mod faults;
+mod e2e;
+mod faults;
 mod run;
 mod schemas;
 mod test;
@@ -17,6 +19,7 @@ const TASKS: &[Task] = &[
     ("test", "all checks and tests; with CI=true it also installs what they need", test::run_all),
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
     ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),
+    ("e2e", "the program against a real agent: pi", e2e::run_all),
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
