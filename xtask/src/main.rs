@@ -1,7 +1,6 @@
 //! The project's own tasks. `cargo xtask help` lists them.
 
 mod bench;
-mod faults;
 mod e2e;
 mod faults;
 mod run;
