@@ -82,6 +82,8 @@ pub fn classify(pane: &PaneObservation<'_>) -> Classification {
         Kind::Shell => in_shell(pane, &screen),
         Kind::Carrier => in_carrier(pane, &screen),
         Kind::Multiplexer => in_multiplexer(&screen),
+        // A viewer that fills the screen shows other people's questions.
+        Kind::Viewer if pane.alternate => other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "viewer"),
         Kind::Viewer => in_program(&screen, false),
         Kind::Program => match by_command(pane.command) {
             Some(agent) => through(View::new(agent, pane.title, &screen), agent),
@@ -92,13 +94,19 @@ pub fn classify(pane: &PaneObservation<'_>) -> Classification {
     }
 }
 
-/// The agent that a command names: by its own name, or Claude Code by its version number.
+/// The agent that a command names: by its own name, by its name with a platform behind it
+/// (`codex-x86_64-un`, cut by the system), or Claude Code by its version number.
 fn by_command(command: &str) -> Option<&'static Agent> {
     let name = command.to_ascii_lowercase();
-    let version = name.split('.').count() == 3
-        && name.split('.').all(|part| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty());
-    let name = if version { "claude" } else { name.as_str() };
-    agents::ALL.into_iter().find(|agent| agent.commands.contains(&name))
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if name.split('.').count() == 3 && name.split('.').all(digits) {
+        return by_command("claude");
+    }
+    let named = |known: &&str| {
+        let rest = name.strip_prefix(*known);
+        rest == Some("") || (known.len() > 4 && rest.is_some_and(|rest| rest.starts_with('-')))
+    };
+    agents::ALL.into_iter().find(|agent| agent.commands.iter().any(|known| named(known)))
 }
 
 /// An agent whose title stands on the pane, when its own screen is there too: titles outlive programs.
@@ -149,10 +157,10 @@ fn in_shell(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
         return other(PaneStatus::Idle, reasons::SHELL, StatusSource::Command, "shell prompt");
     }
     // A script that wraps an agent keeps the shell's name in the foreground.
-    if let Some(found) = by_drawing("", screen) {
+    if let Some(found) = by_drawing(pane.title, screen) {
         return found;
     }
-    if shell::question(last) || dialog(screen) {
+    if shell::question(last) || shell::asks_for_text(last) || dialog(screen) {
         return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "question");
     }
     if pane.alternate {

@@ -134,6 +134,14 @@ pub(crate) fn question(line: &str) -> bool {
         || has(text, "press enter")
         || has(text, "press any key")
         || has(text, "press return")
+        || (trimmed(line).ends_with(':') && asked(text))
+}
+
+/// Whether a shell that shows no prompt waits for text: its last line ends in a colon. Only for shells, since the
+/// logs of other programs are full of such lines.
+pub(crate) fn asks_for_text(line: &str) -> bool {
+    let text = trimmed(line);
+    text.ends_with(':') && text.chars().count() <= 100
 }
 
 /// `[Y/n]`, `(yes/no)`, `(y)`, `(Y)es/(N)o [Yes]` at the end, behind words.
@@ -146,6 +154,13 @@ fn choice(text: &str) -> bool {
     let group = &text[open + 1..text.len() - 1];
     let mut answers = group.split(['/', ',', '|']).map(trimmed);
     answers.all(|answer| !answer.is_empty() && ANSWERS.iter().any(|known| answer.eq_ignore_ascii_case(known)))
+}
+
+/// Begins with a word that asks for something to be typed.
+fn asked(text: &str) -> bool {
+    const VERBS: [&str; 7] = ["enter", "type", "input", "select", "choose", "provide", "specify"];
+    let mut words = text.split(is_blank).filter(|word| !word.is_empty());
+    words.by_ref().take(2).any(|word| VERBS.iter().any(|verb| word.eq_ignore_ascii_case(verb)))
 }
 
 /// A line that ends in a colon and names a secret or an identity.

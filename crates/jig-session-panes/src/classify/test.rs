@@ -76,7 +76,7 @@ impl Test {
             Self::Run(chars) => bare(line).chars().take_while(|c| chars.contains(c)).count() >= 3,
             Self::Overlay => {
                 let text = bare(line);
-                text.strip_suffix("esc").is_some_and(|head| head.ends_with("    ") && !trimmed(head).is_empty())
+                text.strip_suffix("esc").is_some_and(|head| head.ends_with("   ") && !trimmed(head).is_empty())
             }
             Self::All(tests) => tests.iter().all(|test| test.holds(line)),
             Self::Any(tests) => tests.iter().any(|test| test.holds(line)),

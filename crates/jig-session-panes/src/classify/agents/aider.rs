@@ -14,7 +14,19 @@ pub(crate) const AGENT: Agent = Agent {
     marks: &[&[(Whole, Line(Starts("Aider v")))]],
     composer: &[
         Composer::UnderRule {
-            prompts: &[">", "ask>", "code>", "architect>", "context>", "help>", "multi>"],
+            prompts: &[
+                ">",
+                "ask>",
+                "code>",
+                "architect>",
+                "context>",
+                "help>",
+                "multi>",
+                "diff>",
+                "whole>",
+                "udiff>",
+                "editor>",
+            ],
             within: 1,
         },
         Composer::Prompt { glyph: '>' },

@@ -33,7 +33,7 @@ pub(crate) const AGENT: Agent = Agent {
         )],
         &[(Block, Line(All(&[Glyph0(SPINNER), Ellipsis])))],
     ],
-    composer: &[Composer::Ruled { prompts: &["❯", "!"] }],
+    composer: &[Composer::Ruled { prompts: &["❯", "!", ">", "#"] }],
     block: All(&[Not(&Indented), Not(&Starts("❯"))]),
     rules: &[
         Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], says: Says::Attention },
@@ -58,7 +58,7 @@ pub(crate) const AGENT: Agent = Agent {
         },
         Rule {
             name: "spinner above the composer",
-            when: &[(Block, Line(All(&[Glyph0(SPINNER), Any(&[Ellipsis, Ongoing])])))],
+            when: &[(Block, Line(All(&[Glyph0(SPINNER), Any(&[Has("…"), Ongoing])])))],
             says: Says::Working,
         },
         Rule {

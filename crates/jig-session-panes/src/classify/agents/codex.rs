@@ -7,13 +7,15 @@ use crate::classify::rule::{Agent, Rule, Says};
 use crate::classify::test::Sight::{Keys, Line, Menu, Without};
 use crate::classify::test::Test;
 use crate::classify::test::Test::{
-    All, Any, Begins, Braille, Elapsed, Ends, Glyph0, Has, Indented, Ongoing, Part, Parts, Starts,
+    All, Any, Begins, Braille, Elapsed, Glyph0, Has, Indented, Ongoing, Part, Parts, Starts,
 };
 
 const CURSOR: &[char] = &['›', '>'];
-/// `• Working (4s • esc to interrupt)`: the label is free text, the hint goes when the key is unbound.
-pub(super) const BUSY_ROW: Test =
-    All(&[Glyph0(&['•', '◦']), Elapsed, Any(&[Has("interrupt"), All(&[Ongoing, Ends(")")])])]);
+/// `• Working (4s • esc to interrupt)`: the label is free text, the hint goes when the key is unbound, and a
+/// narrow pane cuts it.
+pub(super) const BUSY_ROW: Test = All(&[Glyph0(&['•', '◦']), Elapsed, Any(&[Has("esc"), Ongoing])]);
+/// A pager of its own that holds the keyboard.
+pub(super) const PAGER: Test = Any(&[Has(" to scroll"), Has(" to quit")]);
 /// Where the live block above the composer ends: the prompt, the mark of an interruption, the closing row.
 pub(super) const BLOCK: Test =
     Any(&[Starts("›"), Starts("■"), Starts("✗"), Begins("Worked for"), Begins("─ Worked for")]);
@@ -39,6 +41,7 @@ pub(crate) const AGENT: Agent = Agent {
             when: &[(Tail(1), Line(Any(&[]))), (Title, Line(Starts("[ ")))],
             says: Says::Attention,
         },
+        Rule { name: "a view holds the keyboard", when: &[(Tail(3), Line(PAGER))], says: Says::Attention },
         Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
         Rule { name: "busy row above the composer", when: &[(Block, Line(BUSY_ROW))], says: Says::Working },
     ],
