@@ -75,6 +75,8 @@ pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Ways to reach a terminal that have been used against list commands.
@@ -128,6 +130,40 @@ mod tests {
             assert!(!escaped.chars().any(|c| c != '\n' && is_hostile(c)), "{escaped:?}");
             let back: serde_json::Value = serde_json::from_str(&escaped).expect("still one document");
             assert_eq!(back[payload], payload);
+        }
+    }
+
+    /// Ordinary text, hostile characters, and those next to them.
+    fn text() -> impl Strategy<Value = String> {
+        let edge = prop::sample::select(HOSTILE.to_vec()).prop_flat_map(|(first, last)| {
+            let around = first.saturating_sub(1)..=last + 1;
+            around.prop_map(|code| char::from_u32(code).unwrap_or('?'))
+        });
+        prop::collection::vec(prop_oneof![any::<char>(), edge], 0..60).prop_map(String::from_iter)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hostile_passes(text in text()) {
+            let shown = clean(&text);
+            prop_assert!(!shown.chars().any(is_hostile));
+            prop_assert!(!shown.chars().any(char::is_control));
+            prop_assert_eq!(shown.chars().count(), text.chars().count());
+            prop_assert_eq!(clean(&shown), shown.clone(), "cleaning twice changes nothing");
+            for (shown, given) in shown.chars().zip(text.chars()) {
+                prop_assert!(shown == given || (shown == MARK && is_hostile(given)));
+            }
+            let lines = clean_lines(&text);
+            prop_assert!(!lines.chars().any(|c| c != '\n' && is_hostile(c)));
+        }
+
+        #[test]
+        fn escaped_json_says_the_same(text in text()) {
+            let document = serde_json::json!({ "key": text }).to_string();
+            let escaped = escape_json(&document);
+            prop_assert!(!escaped.chars().any(|c| c != '\n' && is_hostile(c)));
+            let back: serde_json::Value = serde_json::from_str(&escaped).expect("still one document");
+            prop_assert_eq!(&back["key"], &serde_json::Value::from(text));
         }
     }
 }

@@ -33,7 +33,10 @@ const ERRNOS: [&str; 20] = [
 ];
 
 /// How many of them each call meets in the short form; which ones differs from call to call.
-const SHORT: usize = 2;
+const SHORT: usize = 4;
+
+/// How often a call is tried again that a run did not make: threads and timers change the order of calls a little.
+const TRIES: usize = 4;
 
 /// How many threads disturb at once.
 const WORKERS: usize = 2;
@@ -54,7 +57,7 @@ pub(crate) fn run(programs: &Programs, only: Option<&str>, short: bool, report: 
             let (hit, wrong) = disturb(operation, programs, &points)?;
             let about = format!("{}, {what}: {hit} of {} runs disturbed", operation.name, points.len());
             // A fault that is met too rarely proves nothing.
-            let enough = hit * 10 >= points.len() * 8 && hit > 0;
+            let enough = hit * 2 >= points.len() && hit > 0;
             let missed = (!enough).then(|| "too few of the faults were met".to_owned());
             report.check(&about, wrong.into_iter().chain(missed).collect());
         }
@@ -94,16 +97,20 @@ fn disturb(operation: &Operation, programs: &Programs, points: &[&Point]) -> any
     let worker = || -> anyhow::Result<()> {
         let scene = Scene::new(programs)?;
         while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-            set(operation, &scene)?;
-            let ended = (operation.run)(&scene).with_fault(&point.call, point.fault, &scene.state(), &scene.log())?;
-            if ended.hit {
-                hit.fetch_add(1, Ordering::Relaxed);
-            }
-            if let Err(what) = judge(operation, &scene, point, &ended) {
-                let line: String = point.call.line.chars().take(160).collect();
-                let text = ended.text.trim().replace('\n', " | ");
-                let mut wrong = wrong.lock().expect("no worker panics");
-                wrong.push(format!("{:?} at {line}: {what}; it said: {text}", point.fault));
+            for _ in 0..TRIES {
+                set(operation, &scene)?;
+                let ended =
+                    (operation.run)(&scene).with_fault(&point.call, point.fault, &scene.state(), &scene.log())?;
+                if let Err(what) = judge(operation, &scene, point, &ended) {
+                    let line: String = point.call.line.chars().take(160).collect();
+                    let text = ended.text.trim().replace('\n', " | ");
+                    let mut wrong = wrong.lock().expect("no worker panics");
+                    wrong.push(format!("{:?} at {line}: {what}; it said: {text}", point.fault));
+                }
+                if ended.hit {
+                    hit.fetch_add(1, Ordering::Relaxed);
+                    break;
+                }
             }
         }
         Ok(())

@@ -4,7 +4,9 @@
 //! Nothing may be torn, lost or left behind, nothing may panic, and every failure is told with its path and errno.
 
 mod interrupt;
+mod live;
 mod operations;
+mod properties;
 mod race;
 mod scene;
 mod starve;
@@ -47,7 +49,7 @@ impl Report {
 }
 
 /// The parts, in their order: what `--only` can name besides an operation.
-const PARTS: [&str; 3] = ["interrupt", "starve", "race"];
+const PARTS: [&str; 4] = ["interrupt", "starve", "race", "properties"];
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
@@ -76,10 +78,14 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         }
     }
     if wanted("starve") {
-        starve::run(&programs, &mut report)?;
+        starve::run(&mut report)?;
     }
     if wanted("race") {
         race::run(&programs, short, &mut report)?;
+    }
+    // In the short form they are part of `cargo test`, with a few hundred cases each.
+    if wanted("properties") && !short {
+        properties::run(&mut report)?;
     }
     say(&format!("{} passed, {} failed, {} skipped", report.passed, report.failed, report.skipped));
     Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -1,24 +1,18 @@
 //! Readers against a writer, with a control that must be caught, and many writers at once.
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::Context;
 use serde_json::json;
 
 use super::Report;
+use super::live::{Live, PATIENCE, wait_for};
 use super::scene::{Programs, Scene};
-use super::strace::Run;
 
 /// How many writers run at once.
 const WRITERS: usize = 64;
-
-/// How long anything may take before it counts as hung.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(programs: &Programs, short: bool, report: &mut Report) -> anyhow::Result<()> {
     let reads = if short { 100_000 } else { 1_000_000 };
@@ -70,7 +64,7 @@ impl Seen {
 fn hammered(scene: &Scene, more: &[&str], reads: usize) -> anyhow::Result<Seen> {
     let mut args = vec!["a.json"];
     args.extend(more);
-    let mut writer = start(&scene.act("hammer", &args))?;
+    let mut writer = Live::start(&scene.act("hammer", &args))?;
     let path = scene.sessions().join("a.json");
     wait_for("the first version", || fs::metadata(&path).is_ok_and(|found| found.len() > 0))?;
     let (count, torn, missing) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
@@ -89,11 +83,11 @@ fn hammered(scene: &Scene, more: &[&str], reads: usize) -> anyhow::Result<Seen> 
             });
         }
     });
-    drop(writer.stdin.take());
-    let output = writer.wait_with_output().context("cannot wait for the writer")?;
+    writer.close();
+    let (status, said) = writer.output()?;
     let mut left: Vec<String> = scene.leftovers().into_iter().map(|name| format!("it left {name}")).collect();
-    if !output.status.success() {
-        left.push(format!("the writer: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    if !status.success() {
+        left.push(format!("the writer: {}", said.trim()));
     }
     let reads = count.into_inner().min(reads);
     Ok(Seen { reads, torn: torn.into_inner(), missing: missing.into_inner(), left })
@@ -103,8 +97,8 @@ fn hammered(scene: &Scene, more: &[&str], reads: usize) -> anyhow::Result<Seen> 
 fn one_file(scene: &Scene) -> anyhow::Result<Vec<String>> {
     scene.clear()?;
     let texts: Vec<String> = (0..WRITERS).map(|number| format!("writer {number}")).collect();
-    let children: Result<Vec<Child>, _> =
-        texts.iter().map(|text| start(&scene.act("write", &["a.json", text]))).collect();
+    let children: anyhow::Result<Vec<Live>> =
+        texts.iter().map(|text| Live::start(&scene.act("write", &["a.json", text]))).collect();
     let mut wrong = ended(children?)?;
     match scene.content("a.json") {
         Ok(Some(text)) if texts.contains(&text) => {}
@@ -120,10 +114,9 @@ fn publishers(scene: &Scene) -> anyhow::Result<Vec<String>> {
     let pid = std::process::id();
     let mut children = Vec::new();
     for number in 0..WRITERS {
-        let mut child = start(&scene.jig(&["publish", "--agent", "acme"], ""))?;
-        let first =
-            json!({ "event": "session", "schema": 1, "session": format!("s-{number}"), "pid": pid, "cwd": "/" });
-        writeln!(child.stdin.as_mut().context("it is piped")?, "{first}")?;
+        let mut child = Live::start(&scene.jig(&["publish", "--agent", "acme"], ""))?;
+        let session = format!("s-{number}");
+        child.line(&json!({ "event": "session", "schema": 1, "session": session, "pid": pid, "cwd": "/" }))?;
         children.push(child);
     }
     let names: Vec<String> = (0..WRITERS).map(|number| format!("s-{number}.json")).collect();
@@ -134,11 +127,7 @@ fn publishers(scene: &Scene) -> anyhow::Result<Vec<String>> {
             wrong.push(format!("{error:#}"));
         }
         for child in &mut children {
-            let _ = writeln!(
-                child.stdin.as_mut().context("it is piped")?,
-                "{}",
-                json!({ "event": "turn", "phase": "start" })
-            );
+            child.line(&json!({ "event": "turn", "phase": "start" }))?;
         }
     }
     wrong.extend(ended(children)?);
@@ -148,35 +137,14 @@ fn publishers(scene: &Scene) -> anyhow::Result<Vec<String>> {
 }
 
 /// Closes their inputs, waits for all, and gives what those said that failed.
-fn ended(children: Vec<Child>) -> anyhow::Result<Vec<String>> {
+fn ended(mut children: Vec<Live>) -> anyhow::Result<Vec<String>> {
     let mut wrong = Vec::new();
-    let mut children = children;
-    for child in &mut children {
-        drop(child.stdin.take());
-    }
+    children.iter_mut().for_each(Live::close);
     for child in children {
-        let output = child.wait_with_output().context("cannot wait for a writer")?;
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        if !output.status.success() || said.contains("panicked") {
-            wrong.push(format!("one ended with {}: {said}", output.status));
+        let (status, said) = child.output()?;
+        if !status.success() || said.contains("panicked") {
+            wrong.push(format!("one ended with {status}: {}", said.trim()));
         }
     }
     Ok(wrong)
-}
-
-fn start(run: &Run) -> anyhow::Result<Child> {
-    let program: &PathBuf = &run.program;
-    let mut command = Command::new(program);
-    command.args(&run.args).env_clear().envs(run.env.iter().map(|(name, value)| (name, value)));
-    command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().with_context(|| format!("cannot run {}", program.display()))
-}
-
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) -> anyhow::Result<()> {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        anyhow::ensure!(Instant::now() < end, "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

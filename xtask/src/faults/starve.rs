@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
+use serde_json::json;
 
 use super::Report;
+use super::live::{Live, wait_for};
 use super::operations::{Found, OPERATIONS, Operation};
 use super::scene::{Programs, Scene};
 use crate::run::{run as run_program, say, target};
@@ -16,8 +18,7 @@ use crate::run::{run as run_program, say, target};
 const NEEDS_ROOM: [&str; 4] = ["write", "create", "publish", "publish-first"];
 
 /// Starts this program again in a mount namespace of its own and counts its lines.
-pub(crate) fn run(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
-    let _ = programs;
+pub(crate) fn run(report: &mut Report) -> anyhow::Result<()> {
     let folder = target().join("faults").join(format!("{}-starve", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let own = std::env::current_exe().context("this program has no path")?;
@@ -74,7 +75,36 @@ pub(crate) fn inside(folder: &str) -> anyhow::Result<ExitCode> {
         let wrong = starved(operation, &scene, "EROFS", read_only, writable);
         tell(&format!("{} on a read-only file system", operation.name), wrong);
     }
+    let scene = Scene::inside(folder, &programs)?;
+    let filler = Filler { path: folder.join("filler") };
+    tell("a running publisher on a file system that fills up and is emptied", resumed(&scene, &filler));
     Ok(ExitCode::SUCCESS)
+}
+
+/// A publisher that runs on while there is no room says so once, and goes on by itself when there is room again.
+fn resumed(scene: &Scene, filler: &Filler) -> anyhow::Result<()> {
+    scene.clear()?;
+    let mut publisher = Live::start(&scene.jig(&["publish", "--agent", "acme"], ""))?;
+    publisher
+        .line(&json!({ "event": "session", "schema": 1, "session": "s-1", "pid": std::process::id(), "cwd": "/" }))?;
+    let state = |wanted: &str| matches!(scene.document("s-1.json"), Ok(Some(document)) if document["state"] == wanted);
+    wait_for("the first document", || state("idle"))?;
+    filler.fill()?;
+    publisher.line(&json!({ "event": "turn", "phase": "start" }))?;
+    let told = publisher.stderr_until("ENOSPC");
+    let old = state("idle");
+    filler.empty()?;
+    let told = told?;
+    let path = scene.state();
+    anyhow::ensure!(told.contains(&*path.to_string_lossy()), "it does not name the path: {told}");
+    anyhow::ensure!(old, "the old document was not kept");
+    wait_for("the document once there is room", || state("busy"))?;
+    let ended = publisher.end()?;
+    anyhow::ensure!(ended.success(), "it ended with {ended}");
+    anyhow::ensure!(scene.document("s-1.json") == Ok(None), "its file is left");
+    let left = scene.leftovers();
+    anyhow::ensure!(left.is_empty(), "it left {}", left.join(", "));
+    Ok(())
 }
 
 fn tell(about: &str, result: anyhow::Result<()>) {
