@@ -89,6 +89,7 @@ impl Publisher {
             owner,
             capabilities: None,
             written: None,
+            taking: owner == Owner::Us,
             dirty: true,
             next_write: Duration::ZERO,
             next_check: now.mono + limits::RESTORE_INTERVAL,

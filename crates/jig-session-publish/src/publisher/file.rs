@@ -42,7 +42,7 @@ pub(super) enum Found {
 impl Publisher {
     /// The folder, opened when it is first needed, and again after it could not be.
     pub(super) fn dir(&mut self, now: Now) -> Option<&PrivateDir> {
-        if self.dir.is_none() {
+        if self.dir.is_none() && self.may_retry(now) {
             match PrivateDir::open(&self.setup.places.sessions) {
                 Ok(dir) => {
                     let path = dir.path().display();
@@ -81,6 +81,7 @@ impl Publisher {
         match dir.write(format!("{}.json", live.name), &text) {
             Ok(stamp) => {
                 live.written = Some(Written { stamp, status });
+                live.taking = false;
                 live.next_write = now.mono + limits::WRITE_INTERVAL;
                 live.next_check = now.mono + limits::RESTORE_INTERVAL;
                 if self.failing.take().is_some() {
@@ -131,6 +132,9 @@ impl Publisher {
             return true;
         }
         let (Some(dir), Some(live)) = (&self.dir, &mut self.live) else { return false };
+        if live.taking {
+            return true;
+        }
         let file = format!("{}.json", live.name);
         let untouched = match dir.stamp(&file) {
             Ok(stamp) => live.written.as_ref().map(|written| written.stamp) == stamp && live.owner == Owner::Us,

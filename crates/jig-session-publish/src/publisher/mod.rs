@@ -91,6 +91,8 @@ struct Live {
     capabilities: Option<CapabilitiesEvent>,
     /// What stands on disk, as far as we wrote it.
     written: Option<Written>,
+    /// The session has begun and not been written yet: its first write takes the name, whoever stood there.
+    taking: bool,
     /// The content has changed since it was written last.
     dirty: bool,
     /// No write before this.
@@ -312,3 +314,6 @@ fn remembered(status: &Status, derived: Option<&str>) -> Named {
         _ => Named::Unsaid,
     }
 }
+
+#[cfg(test)]
+mod tests;
