@@ -363,3 +363,68 @@ fn the_branch_names_the_ticket_and_files_name_their_repository() {
     assert_eq!(output["path"], json!(work.join("src/a.rs")));
     assert_eq!(output["repo"], json!(work.canonicalize().unwrap()));
 }
+
+/// A running `publish` that takes requests for one tool.
+fn asked(env: &TestEnvironment) -> Running {
+    let mut publish = publishing(env, "s-1", std::process::id());
+    publish.send(r#"{"event":"capabilities","tools":[{"name":"bash","on":true}],"skills":[],"accepts":["tools","reload"]}"#);
+    until(env, "s-1", "its capabilities are known", |document| document["accepts"].is_array());
+    publish
+}
+
+fn request(env: &TestEnvironment, request: &Value) {
+    common::replace(&env.requests_dir().join("s-1.json"), request.to_string().as_bytes());
+}
+
+#[test]
+fn a_switch_is_handed_to_the_feeder_and_answered_when_it_was_applied() {
+    for (applied, ok, message) in [
+        (json!({"event": "applied", "id": "r1", "ok": true}), true, "tools: bash off; ignored: no tool nosuch"),
+        (json!({"event": "applied", "id": "r1", "ok": false, "message": "no"}), false, "ignored: no tool nosuch; failed: no"),
+    ] {
+        let env = TestEnvironment::new();
+        let mut publish = asked(&env);
+        request(&env, &json!({"schema": 1, "id": "r1", "tools": {"bash": false, "nosuch": true}}));
+        assert_eq!(publish.json_line(), json!({"op": "switch", "id": "r1", "tools": {"bash": false}, "skills": {}}));
+        publish.send(&applied.to_string());
+        let document = until(&env, "s-1", "it is answered", |document| document["lastRequest"]["id"] == "r1");
+        assert_eq!((&document["lastRequest"]["ok"], &document["lastRequest"]["message"]), (&json!(ok), &json!(message)));
+        assert_eq!(document["recentRequests"][0], document["lastRequest"]);
+        publish.end().exits(0);
+    }
+}
+
+#[test]
+fn a_switch_that_is_not_applied_in_time_is_answered_as_failed() {
+    let env = TestEnvironment::new();
+    let publish = asked(&env);
+    request(&env, &json!({"schema": 1, "id": "r1", "tools": {"bash": false}}));
+    publish.json_line();
+    let document = until(&env, "s-1", "it is answered", |document| document["lastRequest"]["id"] == "r1");
+    assert_eq!(document["lastRequest"]["ok"], false);
+    publish.end().exits(0);
+}
+
+#[test]
+fn a_reload_waits_until_the_session_is_idle_and_is_done_before_it_is_asked_for() {
+    let env = TestEnvironment::new();
+    let mut publish = asked(&env);
+    publish.send(r#"{"event":"turn","phase":"start"}"#);
+    request(&env, &json!({"schema": 1, "id": "r1", "reload": true}));
+    let document = until(&env, "s-1", "it is answered", |document| document["lastRequest"]["id"] == "r1");
+    assert_eq!((&document["lastRequest"]["reload"], &document["lastRequest"]["message"]), (&json!("due"), &json!("reload when idle")));
+    publish.send(r#"{"event":"turn","phase":"settled"}"#);
+    assert_eq!(publish.json_line(), json!({"op": "reload", "id": "r1"}));
+    assert_eq!(read(&path(&env, "s-1")).unwrap()["lastRequest"]["reload"], "done");
+    publish.end().exits(0);
+}
+
+#[test]
+fn without_capabilities_no_request_is_taken() {
+    let env = TestEnvironment::new();
+    let publish = publishing(&env, "s-1", std::process::id());
+    request(&env, &json!({"schema": 1, "id": "r1", "reload": true}));
+    let output = publish.end().exits(0);
+    assert_eq!(output.stdout, "");
+    assert!(env.requests_dir().join("s-1.json").exists(), "it is left to its requester");
+}

@@ -1,19 +1,24 @@
-//! `jig-session publish`: one JSON object a line on stdin, one status file out.
+//! `jig-session publish`: one JSON object a line on stdin, one status file out, accepted requests on stdout.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use jig_session_liveness::Machine;
 use jig_session_publish::{Mode, Now, Publisher};
-use jig_session_schema::event::Event;
+use jig_session_schema::event::{AppliedEvent, Event};
 use jig_session_schema::limits;
+use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::read::ReadError;
+use jig_session_schema::request::Order;
 use jig_session_schema::status::AgentName;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::app::App;
+use crate::clerk::Clerk;
 use crate::clock;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::serve::{self, End, Flow, Line, Options, Service};
+use crate::serve::{self, Flow, Line, Options, Service};
 use crate::setup;
 
 #[derive(clap::Args, Debug)]
@@ -28,28 +33,29 @@ const OPTIONS: Options = Options { ends: &[SIGTERM, SIGHUP, SIGINT], ignored: &[
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let agent = Some(args.agent.clone()).filter(|name| !name.is_empty()).and_then(AgentName::new);
     let agent = agent.ok_or_else(|| {
-        Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters")
-            .hint("name it: --agent claude")
+        Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters").hint("name it: --agent claude")
     })?;
-    let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting) };
+    let places = Places::of(&Environment::new(app.env.iter().cloned()));
+    let clerk = Clerk::new(places.requests, Box::new(Machine::new()));
+    let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting), clerk };
     let ended = serve::run(&mut service, &OPTIONS);
-    service.publisher.close(false, clock::now());
+    // However it ended, the session is over.
+    service.close(false, clock::now());
     service.tell();
-    match ended? {
-        End::Input | End::Service | End::Signal(_) => Ok(Exit::OK),
-    }
+    ended.map(|_| Exit::OK)
 }
 
-/// The service: events go to the publisher, what a person should hear goes to stderr.
+/// The service: events go to the publisher, requests to the clerk, what a person should hear to stderr.
 struct Publish<'a> {
     app: &'a App,
     publisher: Publisher,
+    clerk: Clerk,
 }
 
 impl Publish<'_> {
-    /// What is said about the file. The feeder is never disturbed by it: it may not even read our stderr.
+    /// What is said about the files. The feeder is never disturbed by it: it may not even read our stderr.
     fn tell(&mut self) {
-        for note in self.publisher.notes() {
+        for note in self.publisher.notes().into_iter().chain(self.clerk.notes()) {
             self.app.note(&format!("jig-session: {note}"));
         }
     }
@@ -58,8 +64,34 @@ impl Publish<'_> {
         self.app.note(&format!("jig-session: line {number}: {why}"));
     }
 
+    fn close(&mut self, keep: bool, now: Now) {
+        self.clerk.close(keep);
+        self.publisher.close(keep, now);
+    }
+
     fn event(&mut self, event: &Event, now: Now) -> Result<(), String> {
+        match event {
+            Event::Applied(applied) => self.applied(applied, now),
+            Event::End(end) if self.publisher.status().is_some() => self.clerk.close(end.keep == Some(true)),
+            _ => {}
+        }
         self.publisher.feed(event, now).map_err(|refused| refused.to_string())
+    }
+
+    fn applied(&mut self, applied: &AppliedEvent, now: Now) {
+        let why = || applied.message.clone().unwrap_or_else(|| "the agent did not say why".into());
+        let outcome = if applied.ok { Ok(()) } else { Err(why()) };
+        self.clerk.applied(&applied.id, outcome, &mut self.publisher, now);
+    }
+
+    /// Hands an accepted request to the feeder. One that does not read its requests gets none: waiting for it would
+    /// hold up the session's own events. The switch is then answered as not done, when its time is over.
+    fn order(&self, order: &Order) {
+        let mut stdout = [PollFd::from_borrowed_fd(rustix::stdio::stdout(), PollFlags::OUT)];
+        let ready = poll(&mut stdout, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+        if !ready || self.app.print_json(order).is_err() {
+            self.app.note("jig-session: a request was accepted and nobody reads stdout");
+        }
     }
 }
 
@@ -86,16 +118,19 @@ impl Service for Publish<'_> {
     }
 
     fn tick(&mut self, now: Now) -> Result<Flow, Failure> {
+        for order in self.clerk.tick(&mut self.publisher, now) {
+            self.order(&order);
+        }
         self.publisher.tick(now);
         self.tell();
         Ok(Flow::Go)
     }
 
     fn deadline(&self) -> Option<Duration> {
-        self.publisher.deadline()
+        [self.publisher.deadline(), self.clerk.deadline()].into_iter().flatten().min()
     }
 
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
-        None
+        self.clerk.wakes()
     }
 }
