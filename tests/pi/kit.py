@@ -128,6 +128,10 @@ class Kit:
                 except subprocess.CalledProcessError as error:
                     print("--- no screen:", error)
 
+        listed = subprocess.run(["ps", "-e", "-o", "pid,ppid,stat,wchan:20,etime,args"], text=True, capture_output=True).stdout
+        print("--- processes:\n" + "\n".join(line[:200] for line in listed.splitlines()
+                                          if str(self.work) in line or "pi-coding-agent" in line or " pi" in line or "tmux" in line))
+
     def close(self):
         for pi in self.open:
             pi.end()
@@ -286,8 +290,10 @@ class Tmux:
 
     def __init__(self, kit, *args, width=100, height=30, env=None):
         self.kit = kit
-        self.socket = str(kit.work / "tmux.sock")
-        script = kit.work / "start.sh"
+        # One server each: a server that is ending still answers on its socket.
+        number = len(kit.open)
+        self.socket = str(kit.work / f"tmux-{number}.sock")
+        script = kit.work / f"start-{number}.sh"
         values = {**kit.env, **(env or {}), "TERM": "xterm-256color"}
         exports = "".join(f"export {key}={quote(value)}\n" for key, value in values.items()
                           if key not in ("PWD", "OLDPWD", "_", "TMUX", "TMUX_PANE") and key.isidentifier())

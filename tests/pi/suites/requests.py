@@ -90,6 +90,7 @@ def what_is_not_run():
         kit.wait_status()
         starts = len(kit.events("session_start"))
         folder = kit.state / "requests"
+        wait_for(folder.is_dir, "the folder of requests")
         path = folder / f"{session}.json"
 
         def put(text, age=0):

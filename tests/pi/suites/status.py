@@ -150,8 +150,11 @@ def busy_aborted_failed_and_compacted():
         expect(status["attention"]["reason"] == "error" and status["state"] == "idle", "an error wants a person", status)
         pi.prompt("@say better")
         kit.wait_status(lambda s: "attention" not in s and s["state"] == "idle", "the end of the wait")
-        before = kit.status()["usage"]["input"]
-        pi.send("compact")
+        for _ in range(3):
+            pi.prompt("more\n@say " + "words of an answer " * 20)
+        before = check_usage(kit, pi)["usage"]["input"]
+        answer = pi.send("compact")
+        expect(answer["success"], "a compaction", answer)
         status = kit.wait_status(lambda s: s["usage"]["input"] > before, "the compaction's usage")
         expect(status["context"]["tokens"] is None, "unknown after a compaction", status["context"])
         check_usage(kit, pi)
