@@ -1,0 +1,201 @@
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jig_session_bus::path::ClaimPath;
+use jig_session_bus::{Claimed, Release, System, overlap};
+
+use crate::worker::{Dice, bus, die, folder, full, job_folder, me, nanos, start, variable, wait, was_killed};
+
+/// Fifty-six paths, each of which overlaps others.
+fn paths() -> Vec<String> {
+    let mut paths = vec![".".to_owned()];
+    for a in 0..5 {
+        paths.push(format!("d{a}"));
+        for b in 0..5 {
+            paths.push(format!("d{a}/e{b}"));
+            paths.push(format!("d{a}/e{b}/f"));
+        }
+    }
+    paths
+}
+
+/// From when to when one process certainly held one path.
+#[derive(Clone, Debug)]
+struct Held {
+    path: String,
+    from: u64,
+    to: u64,
+    who: String,
+}
+
+/// Reads the workers' notes: `G path time` after a grant, `R path time` before a release or a death.
+fn held(folder: &Path) -> Vec<Held> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder.join("notes")).expect("notes") {
+        let path = entry.expect("an entry").path();
+        let who = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let mut open: Vec<(String, u64)> = Vec::new();
+        for line in fs::read_to_string(&path).expect("a file").lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (path, time) = (words[1].to_owned(), words[2].parse().expect("a time"));
+            if words[0] == "G" {
+                open.push((path, time));
+            } else if let Some(at) = open.iter().position(|(held, _)| *held == path) {
+                let (path, from) = open.remove(at);
+                all.push(Held { path, from, to: time, who: who.clone() });
+            }
+        }
+        assert!(open.is_empty(), "{who} notes every end");
+    }
+    all
+}
+
+/// Pairs of moments at which two processes held overlapping paths.
+fn violations(held: &[Held]) -> usize {
+    let mut sorted = held.to_vec();
+    sorted.sort_by_key(|held| held.from);
+    let mut found = 0;
+    for (i, a) in sorted.iter().enumerate() {
+        for b in sorted[i + 1..].iter().take_while(|b| b.from < a.to) {
+            found += usize::from(a.who != b.who && overlap(&a.path, &b.path));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
+    // 111, 112, 115, 117
+    let (workers, attempts) = if full() { (64, 10_000) } else { (8, 120) };
+    let folder = folder();
+    fs::create_dir(folder.path().join("notes")).expect("a folder");
+    let end = Instant::now() + Duration::from_secs(if full() { 900 } else { 120 });
+    let begin = |worker: usize, life: usize, left: u64| {
+        let job = [
+            ("JIG_CROWD", folder.path().display().to_string()),
+            ("JIG_CROWD_WORKER", format!("{worker}-{life}")),
+            ("JIG_CROWD_ATTEMPTS", left.to_string()),
+        ];
+        start("claims::claiming_worker", &job)
+    };
+    let mut kills = 0;
+    let mut crowd: Vec<_> = (0..workers).map(|worker| (worker, 0, begin(worker, 0, attempts))).collect();
+    while let Some((worker, life, mut child)) = crowd.pop() {
+        let status = wait(&mut child, end);
+        if was_killed(status) {
+            kills += 1;
+            // Each life is shorter, so that a crowd that dies often ends all the same.
+            let left = attempts.saturating_sub((life as u64 + 1) * attempts / 4).max(1);
+            crowd.push((worker, life + 1, begin(worker, life + 1, left)));
+        } else {
+            assert!(status.success(), "worker {worker}: {status}");
+        }
+    }
+    let held = held(folder.path());
+    assert!(held.len() as u64 > attempts / 4, "somebody wins: {} grants", held.len());
+    assert_eq!(violations(&held), 0, "{} grants, {kills} kills", held.len());
+    // Everybody has ended or died: the whole place is free at the next call.
+    let system = System::new();
+    let last = bus(folder.path(), &system);
+    let all = [ClaimPath { path: ".".into(), dir: true }];
+    assert!(matches!(last.claim(&me(&system, "last"), &all, None), Ok(Claimed::Held { .. })));
+}
+
+/// A worker's job; nothing without one.
+#[test]
+fn claiming_worker() {
+    let (Some(folder), Some(name)) = (job_folder(), variable("JIG_CROWD_WORKER")) else { return };
+    let Some(attempts) = variable("JIG_CROWD_ATTEMPTS").and_then(|attempts| attempts.parse::<u64>().ok()) else {
+        return;
+    };
+    let system = System::new();
+    let bus = bus(&folder, &system).with_lock_wait(Duration::from_secs(60));
+    let me = me(&system, &format!("s-{name}"));
+    let mut notes = fs::File::create(folder.join("notes").join(&name)).expect("a file");
+    let mut dice = Dice::new(name.bytes().fold(7, |seed, byte| seed * 31 + u64::from(byte)));
+    let paths = paths();
+    let mut note = |word: &str, path: &str| {
+        // One write a line: a line is there or not.
+        notes.write_all(format!("{word} {path} {}\n", nanos()).as_bytes()).expect("noted");
+    };
+    for _ in 0..attempts {
+        let path = &paths[dice.roll(paths.len() as u64) as usize];
+        let asked = [ClaimPath { path: path.clone(), dir: true }];
+        if let Claimed::Held { claimed, .. } = bus.claim(&me, &asked, None).expect("the bus works") {
+            for path in &claimed {
+                note("G", path);
+            }
+            if dice.roll(100) == 0 {
+                for path in &claimed {
+                    note("R", path);
+                }
+                die();
+            }
+            std::thread::yield_now();
+            for path in &claimed {
+                note("R", path);
+            }
+            bus.release(&me, &Release::All).expect("released");
+        }
+    }
+    bus.leave(&me).expect("left");
+}
+
+/// The same crowd with the rule that needs no lock: look, then make the file. It must fail, or the check above sees
+/// nothing.
+#[test]
+fn the_check_sees_what_happens_without_the_lock() {
+    let folder = folder();
+    for name in ["notes", "held"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    let end = Instant::now() + Duration::from_secs(120);
+    // On one busy processor two workers may never meet: they are given more chances.
+    for round in 0..20 {
+        let crowd: Vec<_> = (0..6)
+            .map(|worker| {
+                let job = [
+                    ("JIG_CROWD", folder.path().display().to_string()),
+                    ("JIG_CROWD_CONTROL", format!("{round}-{worker}")),
+                ];
+                start("claims::lockless_worker", &job)
+            })
+            .collect();
+        for mut child in crowd {
+            assert!(wait(&mut child, end).success());
+        }
+        if violations(&held(folder.path())) > 0 {
+            return;
+        }
+    }
+    panic!("without the lock nobody ever held what another held: the check is blind");
+}
+
+#[test]
+fn lockless_worker() {
+    let (Some(folder), Some(name)) = (job_folder(), variable("JIG_CROWD_CONTROL")) else { return };
+    let mut notes = fs::File::create(folder.join("notes").join(&name)).expect("a file");
+    let mut dice = Dice::new(name.bytes().fold(7, |seed, byte| seed * 31 + u64::from(byte)));
+    let paths = ["src", "src/api", "src/api/x"];
+    let mut note = |word: &str, path: &str| {
+        notes.write_all(format!("{word} {path} {}\n", nanos()).as_bytes()).expect("noted");
+    };
+    for _ in 0..60 {
+        let path = paths[dice.roll(3) as usize];
+        let there = fs::read_dir(folder.join("held")).expect("a folder");
+        let taken = there.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        if taken.into_iter().any(|held| overlap(&held.replace('+', "/"), path)) {
+            continue;
+        }
+        std::thread::sleep(Duration::from_micros(500));
+        let file = folder.join("held").join(path.replace('/', "+"));
+        if fs::File::create_new(&file).is_ok() {
+            note("G", path);
+            std::thread::sleep(Duration::from_micros(500));
+            note("R", path);
+            fs::remove_file(&file).expect("removed");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Many processes at once, some of them killed: nobody holds what another holds, and no message is lost.
+//!
+//! The workers are this test binary, started again with a job in the environment. `JIG_FULL=1` gives the long form.
+
+mod claims;
+mod mail;
+mod race;
+mod worker;

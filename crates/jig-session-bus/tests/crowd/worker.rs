@@ -1,0 +1,108 @@
+//! A worker: this binary in another process, doing one job with the library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use jig_session_bus::{Bus, Me, System, find_repo};
+use jig_session_schema::status::AgentName;
+
+/// Whether the long form was asked for.
+pub(crate) fn full() -> bool {
+    variable("JIG_FULL").as_deref() == Some("1")
+}
+
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::vars().find(|(key, _)| key == name).map(|(_, value)| value)
+}
+
+/// A folder in memory where there is one: the disk is not what is tried here.
+pub(crate) fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
+/// Starts a worker on a job: the test of that name, which does nothing without the job.
+pub(crate) fn start(test: &str, job: &[(&str, String)]) -> Child {
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    for (name, value) in job {
+        command.env(name, value);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("it starts")
+}
+
+pub(crate) fn was_killed(status: ExitStatus) -> bool {
+    std::os::unix::process::ExitStatusExt::signal(&status) == Some(9)
+}
+
+/// Ends this process as a crash does.
+pub(crate) fn die() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    unreachable!("a killed process does nothing more");
+}
+
+/// This process as a session.
+pub(crate) fn me(system: &System, id: &str) -> Me {
+    let pid = std::process::id();
+    let process = system.identity(pid);
+    Me {
+        id: id.to_owned(),
+        agent: AgentName::PI,
+        model: None,
+        pid: Some(pid),
+        owner: Me::owner_of(id, Some(pid), process.as_ref(), 0),
+        process,
+        name: None,
+        named: true,
+        timer: true,
+    }
+}
+
+pub(crate) fn bus<'w>(folder: &Path, system: &'w System) -> Bus<'w> {
+    let place = folder.join("place");
+    std::fs::create_dir_all(&place).expect("a folder");
+    let repo = find_repo(&place, None).expect("a place");
+    Bus::open(&folder.join("bus"), repo, system).expect("the bus")
+}
+
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+/// Nanoseconds of the clock that all processes share.
+pub(crate) fn nanos() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Fails instead of hanging.
+pub(crate) fn wait(child: &mut Child, end: Instant) -> ExitStatus {
+    loop {
+        if let Some(status) = child.try_wait().expect("ours") {
+            return status;
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            panic!("a worker does not end");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn job_folder() -> Option<PathBuf> {
+    variable("JIG_CROWD").map(PathBuf::from)
+}

@@ -1,0 +1,194 @@
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::common::DEADLINE;
+use crate::town::{Peer, Town};
+
+/// Asks a guard until it denies. A guard in doubt allows, and a slow machine is a doubt: it is asked again.
+fn denied(town: &Town, agent: &str, payload: &[u8]) -> Value {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        let output = town.env.jig_stdin(&["bus", "guard", agent], payload).exits(0);
+        if !output.stdout.is_empty() {
+            return output.json();
+        }
+        assert!(Instant::now() < end, "{agent} was never denied");
+    }
+}
+
+fn allowed(town: &Town, agent: &str, payload: &[u8]) {
+    let output = town.env.jig_stdin(&["bus", "guard", agent], payload).exits(0);
+    assert_eq!(output.stdout, "", "{agent}");
+}
+
+fn guarded() -> (Town, Peer, Peer) {
+    let town = Town::new();
+    let (a, b) = (town.peer("alpha"), town.peer_with("beta", &["--guard"]));
+    town.as_peer(&a, &["claim", "src/api"]).exits(0);
+    (town, a, b)
+}
+
+#[test]
+fn an_edit_of_what_another_session_holds_is_denied_in_the_agents_form() {
+    let (town, _a, _b) = guarded();
+    let path = town.env.work().join("src/api/routes.ts");
+    let edit = town.payload("s-beta", "Edit", json!({ "file_path": path }));
+    for agent in ["claude", "codex", "droid", "copilot"] {
+        let form = &denied(&town, agent, &edit)["hookSpecificOutput"];
+        assert_eq!((&form["hookEventName"], &form["permissionDecision"]), (&"PreToolUse".into(), &"deny".into()));
+        let reason = form["permissionDecisionReason"].as_str().expect("a reason");
+        assert!(reason.starts_with("src/api is held by alpha (session s-alpha) since 2"), "{reason}");
+        assert!(reason.ends_with(" Ask with: jig-session bus send alpha …"), "{reason}");
+    }
+    let gemini = denied(&town, "gemini", &town.payload("s-beta", "write_file", json!({ "file_path": path })));
+    assert_eq!(gemini["decision"], "deny");
+    let patch = "*** Begin Patch\n*** Update File: src/api/routes.ts\n@@\n-a\n+b\n*** End Patch\n";
+    denied(&town, "codex", &town.payload("s-beta", "apply_patch", json!({ "command": ["apply_patch", patch] })));
+    let camel = json!({ "sessionId": "s-beta", "cwd": town.env.work(), "toolName": "edit", "toolArgs": { "path": path } });
+    denied(&town, "copilot", camel.to_string().as_bytes());
+    let plugin = json!({ "sessionID": "s-beta", "cwd": town.env.work(), "tool": "write", "args": { "filePath": path } });
+    denied(&town, "opencode", plugin.to_string().as_bytes());
+}
+
+#[test]
+fn the_verdict_can_be_read_as_a_result() {
+    let (town, _a, _b) = guarded();
+    let edit = |file: &str| town.payload("s-beta", "Edit", json!({ "file_path": town.env.work().join(file) }));
+    let ask = |payload: &[u8]| town.env.jig_stdin(&["--json", "bus", "guard", "claude"], payload).exits(0).json();
+    assert_eq!(
+        ask(&edit("docs/x")),
+        json!({ "schema": 1, "action": "guard", "ok": true, "deny": null, "message": null })
+    );
+    let end = Instant::now() + DEADLINE;
+    loop {
+        let result = ask(&edit("src/api/x"));
+        if result["deny"]["session"] == "s-alpha" {
+            assert_eq!(result["deny"]["path"], "src/api");
+            break;
+        }
+        assert!(Instant::now() < end, "never denied: {result}");
+    }
+}
+
+#[test]
+fn every_doubt_allows() {
+    let (town, mut a, b) = guarded();
+    let path = town.env.work().join("src/api/routes.ts");
+    let input = json!({ "file_path": path });
+    denied(&town, "claude", &town.payload("s-beta", "Edit", input.clone()));
+    allowed(&town, "claude", &town.payload("s-alpha", "Edit", input.clone()));
+    allowed(&town, "claude", &town.payload("s-nobody", "Edit", input.clone()));
+    allowed(&town, "claude", &town.payload("s-beta", "Read", input.clone()));
+    allowed(&town, "claude", &town.payload("s-beta", "Bash", json!({ "command": "echo x > src/api/routes.ts" })));
+    allowed(&town, "claude", &town.payload("s-beta", "Edit", json!({})));
+    allowed(&town, "claude", &town.payload("s-beta", "Edit", json!({ "file_path": "/etc/passwd" })));
+    allowed(&town, "claude", &town.payload("s-beta", "Edit", json!({ "file_path": "docs/x" })));
+    for broken in [&b"not json"[..], b"[]", b"{}", b""] {
+        allowed(&town, "claude", broken);
+    }
+    // A link inside the repository is the file it names.
+    std::os::unix::fs::symlink("src/api", town.env.work().join("alias")).expect("a link");
+    denied(&town, "claude", &town.payload("s-beta", "Edit", json!({ "file_path": "alias/routes.ts" })));
+    let unguarded = town.peer("gamma");
+    allowed(&town, "claude", &town.payload(&unguarded.id, "Edit", input.clone()));
+    town.env.set("JIG_BUS_GUARD", "1");
+    denied(&town, "claude", &town.payload(&unguarded.id, "Edit", input.clone()));
+    a.process.kill();
+    allowed(&town, "claude", &town.payload("s-beta", "Edit", input));
+    drop(b);
+}
+
+#[test]
+fn a_guard_waits_for_no_payload() {
+    let (town, _a, _b) = guarded();
+    let mut command = town.env.jig_command(&["bus", "guard", "claude"]);
+    // Its stdin stays open and empty: it ends by itself.
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().expect("it starts");
+    let stdin = child.stdin.take();
+    let end = Instant::now() + DEADLINE;
+    while child.try_wait().expect("ours").is_none() {
+        assert!(Instant::now() < end, "it waits for ever");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    drop(stdin);
+}
+
+fn notice(town: &Town, agent: &str, event: &str, session: &str, more: Value) -> String {
+    let mut payload = json!({ "session_id": session, "cwd": town.env.work(), "hook_event_name": event });
+    if let (Some(payload), Some(more)) = (payload.as_object_mut(), more.as_object()) {
+        payload.extend(more.clone());
+    }
+    town.env.jig_stdin(&["bus", "notice", agent, event], payload.to_string().as_bytes()).exits(0).stdout
+}
+
+#[test]
+fn mail_is_told_once_and_stays_in_the_inbox() {
+    let town = Town::new();
+    let (a, b) = (town.peer("alpha"), town.peer("beta"));
+    assert_eq!(notice(&town, "claude", "PostToolUse", "s-alpha", json!({})), "", "no mail, no word");
+    town.as_peer(&b, &["send", "alpha", "the port is 8080"]).exits(0);
+    let told: Value =
+        serde_json::from_str(&notice(&town, "claude", "PostToolUse", "s-alpha", json!({}))).expect("a document");
+    let form = &told["hookSpecificOutput"];
+    assert_eq!(form["hookEventName"], "PostToolUse");
+    assert_eq!(form["additionalContext"], "1 message\nbeta: the port is 8080\nRead with session inbox.");
+    assert_eq!(notice(&town, "claude", "UserPromptSubmit", "s-alpha", json!({})), "", "told once");
+    assert_eq!(town.as_peer(&a, &["peek"]).json()["messages"].as_array().map(Vec::len), Some(1));
+    assert_eq!(notice(&town, "claude", "PostToolUse", "s-nobody", json!({})), "");
+    town.as_peer(&a, &["join", "--no-listen"]).exits(0);
+    town.as_peer(&b, &["send", "alpha", "more"]).exits(0);
+    assert_eq!(notice(&town, "claude", "PostToolUse", "s-alpha", json!({})), "", "it does not listen");
+    town.as_peer(&a, &["join"]).exits(0);
+    let copilot = notice(&town, "copilot", "postToolUse", "s-alpha", json!({}));
+    let copilot: Value = serde_json::from_str(&copilot).expect("a document");
+    assert!(copilot["additionalContext"].as_str().is_some_and(|text| text.contains("more")));
+}
+
+#[test]
+fn the_end_of_a_turn_is_held_back_for_a_wake_only() {
+    let town = Town::new();
+    let (a, b) = (town.peer("alpha"), town.peer("beta"));
+    let stop = |more: Value| notice(&town, "claude", "Stop", "s-alpha", more);
+    town.as_peer(&b, &["send", "alpha", "one"]).exits(0);
+    assert_eq!(stop(json!({})), "", "mode next waits for the next turn");
+    town.as_peer(&a, &["join", "--wake"]).exits(0);
+    assert_eq!(stop(json!({ "stop_hook_active": true })), "", "a turn that goes on already is let end");
+    let held: Value = serde_json::from_str(&stop(json!({}))).expect("a document");
+    assert_eq!(held["decision"], "block");
+    assert!(held["reason"].as_str().is_some_and(|reason| reason.starts_with("1 message\nbeta: one")));
+    assert_eq!(stop(json!({})), "");
+    // H18: the seventh wake of a pair waits, until a person speaks.
+    for wake in 0..5 {
+        town.as_peer(&b, &["send", "alpha", &format!("again {wake}")]).exits(0);
+        assert_ne!(stop(json!({})), "", "wake {wake}");
+    }
+    town.as_peer(&b, &["send", "alpha", "once more"]).exits(0);
+    assert_eq!(stop(json!({})), "", "the budget is used up");
+    let told = notice(&town, "claude", "UserPromptSubmit", "s-alpha", json!({}));
+    assert!(told.contains("once more"), "at the next turn it is told: {told}");
+    town.as_peer(&b, &["send", "alpha", "and now"]).exits(0);
+    assert_ne!(stop(json!({})), "", "a person has spoken");
+}
+
+#[test]
+fn a_notice_that_cannot_be_written_is_told_again() {
+    let town = Town::new();
+    let (_a, b) = (town.peer("alpha"), town.peer("beta"));
+    town.as_peer(&b, &["send", "alpha", "hear me"]).exits(0);
+    let payload = json!({ "session_id": "s-alpha", "cwd": town.env.work() }).to_string();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = town.env.jig_command(&["bus", "notice", "claude", "PostToolUse"]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::from(writer))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, payload.as_bytes()).expect("written");
+    drop(stdin);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(notice(&town, "claude", "PostToolUse", "s-alpha", json!({})).contains("hear me"));
+}

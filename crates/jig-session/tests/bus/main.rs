@@ -1,0 +1,14 @@
+//! The bus from outside: the program's commands, its hook entries and its MCP server, with real processes. A number in
+//! a comment is the behaviour's in docs/contract/bus-v1.md.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod crowds;
+mod docs;
+mod hooks;
+mod identity;
+mod mcp;
+mod members;
+mod output;
+mod town;
