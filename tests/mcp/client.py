@@ -12,25 +12,30 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 
+def plain(answer):
+    """The answer as it was on the wire: the SDK's own names differ between its versions."""
+    return answer.model_dump(by_alias=True, mode="json")
+
+
 async def call(session, **arguments):
-    result = await session.call_tool("session", arguments)
-    content = result.structuredContent
+    result = plain(await session.call_tool("session", arguments))
+    content = result["structuredContent"]
     assert content is not None, result
     assert "unread" in content, content
-    return result.isError, content
+    return result["isError"], content
 
 
 async def main(program):
     server = StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ), cwd=os.getcwd())
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
-        about = await session.initialize()
-        assert about.serverInfo.name == "jig-session", about
-        assert about.instructions and len(about.instructions) <= 600
+        about = plain(await session.initialize())
+        assert about["serverInfo"]["name"] == "jig-session", about
+        assert about["instructions"] and len(about["instructions"]) <= 600
 
-        tools = (await session.list_tools()).tools
-        assert [tool.name for tool in tools] == ["session"], tools
-        hints = tools[0].annotations
-        assert (hints.readOnlyHint, hints.destructiveHint, hints.openWorldHint) == (False, True, False)
+        tools = plain(await session.list_tools())["tools"]
+        assert [tool["name"] for tool in tools] == ["session"], tools
+        hints = tools[0]["annotations"]
+        assert (hints["readOnlyHint"], hints["destructiveHint"], hints["openWorldHint"]) == (False, True, False)
 
         failed, status = await call(session, action="status")
         assert not failed and status["me"] is None and status["unread"] is None, status

@@ -204,7 +204,7 @@ fn an_independent_client_works() {
     let town = Town::new();
     let _other = town.peer("other");
     let Some(python) = python_with_sdk() else {
-        eprintln!("SKIPPED an_independent_client_works: the Python MCP SDK is not here and could not be installed");
+        crate::common::skipped("an_independent_client_works", "no Python here has the package mcp");
         return;
     };
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp/client.py");
@@ -215,32 +215,14 @@ fn an_independent_client_works() {
     assert_eq!(stdout.trim(), "ok");
 }
 
-/// A Python that can import the SDK: the machine's, or one in a virtual environment that is made once below the target
-/// folder. `None` when there is none to be had.
+/// A Python that can import the SDK: the machine's, or the one below the target folder that `cargo xtask test` makes.
 fn python_with_sdk() -> Option<std::path::PathBuf> {
-    let has = |python: &std::path::Path| {
+    let target = std::path::Path::new(env!("CARGO_BIN_EXE_jig-session")).parent()?.parent()?;
+    let candidates = [target.join("py/bin/python"), std::path::PathBuf::from("python3")];
+    candidates.into_iter().find(|python| {
         let mut command = std::process::Command::new(python);
         command.args(["-c", "import mcp, mcp.client.stdio"]);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         command.status().is_ok_and(|status| status.success())
-    };
-    let system = std::path::PathBuf::from("python3");
-    if has(&system) {
-        return Some(system);
-    }
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_jig-session"));
-    let folder = binary.parent()?.parent()?.join("mcp-client");
-    let python = folder.join("bin/python");
-    if has(&python) {
-        return Some(python);
-    }
-    // Fetching it takes a while and needs a registry: only where it was asked for.
-    std::env::vars_os().find(|(name, value)| name == "JIG_MCP_CLIENT" && value == "install")?;
-    let run = |program: &std::path::Path, args: &[&str]| {
-        let mut command = std::process::Command::new(program);
-        command.args(args).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    let made = run(&system, &["-m", "venv", folder.to_str()?]) && run(&python, &["-m", "pip", "install", "--quiet", "mcp"]);
-    (made && has(&python)).then_some(python)
+    })
 }

@@ -157,7 +157,7 @@ fn mail_that_cannot_be_shown_stays() {
     let (a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&b, &["send", "alpha", "keep me"]).exits(0);
     if !std::path::Path::new("/dev/full").exists() {
-        eprintln!("SKIPPED mail_that_cannot_be_shown_stays: there is no /dev/full here");
+        crate::common::skipped("mail_that_cannot_be_shown_stays", "there is no /dev/full here");
         return;
     }
     let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
