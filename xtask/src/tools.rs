@@ -11,7 +11,7 @@ use crate::test::packages::apt_install;
 use crate::test::{Found, missing};
 
 /// Python packages of the tests, with their versions.
-pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1"];
+pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1", "mcp==2.3.0"];
 
 /// Node packages of the tests, with their versions.
 pub(crate) const NODE: &[&str] = &["ajv@8.17.1"];

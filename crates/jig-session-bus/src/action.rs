@@ -316,7 +316,8 @@ impl<'w> Actor<'_, 'w> {
             .remaining(taken.remaining)
             .unreadable(taken.unreadable);
         let unread = Some(taken.remaining);
-        Ok(Done { taken: Some(taken), ..finish!(Inbox, result, None, unread) })
+        let note = taken.failed.as_ref().map(ToString::to_string);
+        Ok(Done { note, taken: Some(taken), ..finish!(Inbox, result, None, unread) })
     }
 
     fn peek(&self, limit: Option<u64>) -> Result<Done, Error> {

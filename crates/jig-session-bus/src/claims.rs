@@ -75,7 +75,7 @@ impl Bus<'_> {
             return Err(Refusal::new(Code::Refused, message).into());
         }
         let _lock = self.lock()?;
-        let mut look = self.look()?;
+        let mut look = self.look()?.whole(self.path())?;
         self.prune(&mut look)?;
         let owned = look.member(&me.id).is_some_and(|m| m.state == State::Live && m.record.owner == me.owner);
         if !owned {
@@ -154,15 +154,16 @@ impl Bus<'_> {
                 }
             }
         }
-        let again = self.look()?;
+        let again = self.look()?.whole(self.path());
         let asked: Vec<ClaimPath> = new.iter().map(|path| (*path).clone()).collect();
-        let conflicts = self.conflicts(&again, &me.id, &asked);
-        if conflicts.is_empty() && matches!(outcome, Ok(None)) {
+        let conflicts = again.as_ref().map(|again| self.conflicts(again, &me.id, &asked)).unwrap_or_default();
+        if again.is_ok() && conflicts.is_empty() && matches!(outcome, Ok(None)) {
             return Ok(Ok(made.into_iter().map(|(_, path)| path).collect()));
         }
         for (name, _) in &made {
             claims.remove(name)?;
         }
+        again?;
         match outcome? {
             Some(path) if conflicts.is_empty() => {
                 let message = format!("the file of a claim on \"{path}\" is in the way and cannot be read");
@@ -201,7 +202,7 @@ impl Bus<'_> {
     /// Releases paths, or all. What another session holds, or another incarnation of this one, stays.
     pub fn release(&self, me: &Me, release: &Release<'_>) -> Result<Released, Error> {
         let _lock = self.lock()?;
-        let mut look = self.look()?;
+        let mut look = self.look()?.whole(self.path())?;
         self.prune(&mut look)?;
         if look.member(&me.id).is_none_or(|member| member.state != State::Live) {
             self.join_locked(&mut look, me, &Join::default())?;

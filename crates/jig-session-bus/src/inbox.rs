@@ -16,6 +16,8 @@ pub struct Taken {
     pub remaining: u64,
     /// Files in the inbox that are no messages, or of a newer schema.
     pub unreadable: u64,
+    /// What the system could not read now: it stays, and is tried again by the next reader.
+    pub failed: Option<Error>,
     held: Option<(PrivateDir, PrivateDir, String)>,
 }
 
@@ -75,7 +77,7 @@ impl Bus<'_> {
 
     /// Takes the oldest messages that are wanted; the others stay.
     pub fn take_where(&self, id: &str, limit: usize, wanted: impl Fn(&Message) -> bool) -> Result<Taken, Error> {
-        let nothing = Taken { messages: Vec::new(), remaining: 0, unreadable: 0, held: None };
+        let nothing = Taken { messages: Vec::new(), remaining: 0, unreadable: 0, failed: None, held: None };
         let Some(looked) = self.inbox_looked(id)? else { return Ok(nothing) };
         self.give_back(&looked)?;
         let names = told::mail(&looked)?;
@@ -102,6 +104,9 @@ impl Bus<'_> {
                     }
                 }
                 Read::Good(_) => {}
+                Read::Failed(problem) => {
+                    taken.failed = Some(Error::Entry { path: inbox.path().join(name), problem: *problem });
+                }
                 _ => {
                     self.quarantine_bad(inbox, &[file], wall_ms, limits::UNPARSABLE_MS)?;
                 }

@@ -81,6 +81,19 @@ impl Look {
         self.members.iter().find(|member| member.record.id == id)
     }
 
+    /// The look, if every file could be read: nobody may decide as if what cannot be read were not there.
+    pub(crate) fn whole(self, path: &std::path::Path) -> Result<Self, Error> {
+        let folders = [(CLAIMS, &self.claim_files), (SESSIONS, &self.sessions)];
+        for (folder, file) in
+            folders.into_iter().flat_map(|(folder, files)| files.iter().map(move |file| (folder, file)))
+        {
+            if let store::Read::Failed(problem) = file.read {
+                return Err(Error::Entry { path: path.join(folder).join(&file.name), problem });
+            }
+        }
+        Ok(self)
+    }
+
     /// The live member that holds a claim; `None` when the claim does not hold.
     pub fn holder(&self, claim: &Claim) -> Option<&Member> {
         self.member(&claim.id).filter(|member| member.state == State::Live)
@@ -142,7 +155,8 @@ fn split<T>(file: File<T>) -> (File<()>, Option<T>) {
         store::Read::Good(value) => (store::Read::Good(()), Some(value)),
         store::Read::Newer => (store::Read::Newer, None),
         store::Read::Bad => (store::Read::Bad, None),
-        store::Read::Unread => (store::Read::Unread, None),
+        store::Read::Foreign => (store::Read::Foreign, None),
+        store::Read::Failed(problem) => (store::Read::Failed(problem), None),
     };
     (File { name, stamp, read }, value)
 }

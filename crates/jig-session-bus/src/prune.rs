@@ -55,7 +55,7 @@ impl Bus<'_> {
             },
             // A record that cannot be read now may be its owner's.
             None => look.sessions.iter().any(|file| {
-                matches!(file.read, Read::Unread | Read::Newer)
+                matches!(file.read, Read::Failed(_) | Read::Foreign | Read::Newer)
                     && names::bus_name(id).is_some_and(|stem| file.name.strip_suffix(".json") == Some(&stem))
             }),
         }
@@ -79,6 +79,7 @@ impl Bus<'_> {
                 }
             }
         }
+        self.dir()?.sweep(wall, gone)?;
         for folder in [SESSIONS, CLAIMS] {
             if let Some(folder) = self.looked(folder)? {
                 folder.sweep(wall, gone)?;

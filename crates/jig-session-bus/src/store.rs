@@ -159,8 +159,10 @@ pub(crate) enum Read<T> {
     Newer,
     /// Not a document: quarantined once it is old enough.
     Bad,
-    /// The system could not read it now: left alone.
-    Unread,
+    /// No file of ours (a link, a pipe, another user's): left alone and counted.
+    Foreign,
+    /// The system could not read it now: nobody may decide as if it were not there.
+    Failed(EntryProblem),
 }
 
 /// A file with its name and version.
@@ -226,8 +228,12 @@ fn file<T>(
             File { name, stamp: Some(stamp), read }
         }
         Err(problem) => {
-            let bad = matches!(problem.reason, Reason::TooLarge | Reason::Empty);
-            File { name, stamp: problem.stamp, read: if bad { Read::Bad } else { Read::Unread } }
+            let read = match problem.reason {
+                Reason::TooLarge | Reason::Empty => Read::Bad,
+                Reason::Unreadable => Read::Failed(problem),
+                _ => Read::Foreign,
+            };
+            File { name, stamp: problem.stamp, read }
         }
     }
 }

@@ -59,6 +59,7 @@ const CALLS = new Set([
   "pi.sendUserMessage", "ctx.isIdle", "ctx.ui.notify",
 ]);
 const SWITCHES = "jig-session.switches";
+const NOTICE = "jig-session.notice"; // a message that tells of mail
 
 type Answer = { resolve: (value: any) => void; reject: (error: Error) => void; update?: (value: any) => void };
 
@@ -220,6 +221,21 @@ function reduce(entry: any, paths: Map<string, string>, live: Set<string> | unde
   }
 }
 
+// Ids of the mail that this tool result has taken out of the inbox.
+const taken = (details: any): string[] =>
+  details?.result?.action === "inbox" ? (details.result.messages ?? []).map((mail: any) => String(mail?.id)) : [];
+
+// A notice whose mail has been read says nothing any more: it does not go to the model again.
+function withoutReadNotices(messages: any[], readMail: Set<string>): any[] | undefined {
+  const read = new Set(readMail);
+  for (const message of messages) {
+    if (message?.role === "toolResult" && message.toolName === "session") taken(message.details).forEach((id) => read.add(id));
+  }
+  const stale = (message: any) =>
+    message?.customType === NOTICE && Array.isArray(message.details?.ids) && message.details.ids.every((id: string) => read.has(id));
+  return messages.some(stale) ? messages.filter((message) => !stale(message)) : undefined;
+}
+
 export default function (pi: ExtensionAPI) {
   // Loaded twice (a folder and -e, say), Pi would rename the commands to NAME:1 and NAME:2.
   const owner = Symbol.for("jig-session.bridge");
@@ -238,6 +254,7 @@ export default function (pi: ExtensionAPI) {
   let want = new Set<string>();
   let hidden = new Set<string>(); // skills left out of the prompt
   let told = ""; // the tools and skills the host knows of
+  const readMail = new Set<string>(); // mail that was read elsewhere than with the tool
   let nextId = 1;
   const waiting = new Map<string, Answer>();
   const commandContexts = new Map<string, ExtensionCommandContext>();
@@ -324,6 +341,7 @@ export default function (pi: ExtensionAPI) {
       text: want.has("prompt") && typeof event.prompt === "string" ? event.prompt.slice(0, PROMPT_UNITS) : undefined,
     });
     if (Array.isArray(answer?.hidden)) hidden = new Set(answer.hidden);
+    for (const id of answer?.read ?? []) readMail.add(String(id));
     if (hidden.size > 0 && options.skills) options.skills = options.skills.filter((skill: any) => !hidden.has(skill.name));
     if (answer?.message) return { message: answer.message };
   };
@@ -336,12 +354,24 @@ export default function (pi: ExtensionAPI) {
     return typeof answer?.deny === "string" ? { block: true, reason: answer.deny } : undefined;
   };
 
+  // One line that expands to what the model was given.
+  const renderResult = (result: any, options: any) => {
+    const text = (result?.content ?? []).map((part: any) => part?.text ?? "").join("\n");
+    const short = result?.details?.line;
+    const lines = (options?.expanded || typeof short !== "string" ? text : short).split("\n");
+    return { render: (width: number) => lines.map((line: string) => cut(line, width)), invalidate() {} };
+  };
+  // Pi's own measure of a line, once it is there; before, what is certainly not too wide.
+  let cut = (line: string, width: number) => [...line.replace(/[^\x20-\x7e]/g, "?")].slice(0, width).join("");
+  import("@earendil-works/pi-tui").then(({ truncateToWidth }: any) => (cut = truncateToWidth)).catch(() => {});
+
   const registerTool = (definition: any) => {
     if (withoutBus && definition.name === "session") return;
     if (registered.has(`tool:${definition.name}`)) return;
     registered.add(`tool:${definition.name}`);
     pi.registerTool({
       ...definition,
+      ...(definition.name === "session" ? { renderResult } : {}),
       async execute(toolCallId: string, params: any, signal: AbortSignal | undefined, onUpdate: any) {
         const id = String(nextId++);
         const abort = () => send({ t: "cancel", id });
@@ -356,7 +386,9 @@ export default function (pi: ExtensionAPI) {
   };
 
   const registerCommand = (definition: any) => {
-    if (withoutBus && definition.name === "sessions") return;
+    if (withoutBus && (definition.name === "sessions" || definition.name === "team")) return;
+    // Another extension's command of that name stays the user's.
+    if (definition.name === "team" && pi.getCommands().some((item: any) => item.name === "team")) return;
     if (registered.has(`command:${definition.name}`)) return;
     registered.add(`command:${definition.name}`);
     pi.registerCommand(definition.name, {
@@ -598,6 +630,10 @@ export default function (pi: ExtensionAPI) {
   on("tool_call", async (event, eventCtx) => {
     ctx = eventCtx;
     return await beforeTool(event);
+  });
+  on("context", async (event) => {
+    const messages = withoutReadNotices(event.messages ?? [], readMail);
+    return messages ? { messages } : undefined;
   });
   for (const [name, fields] of Object.entries(EVENTS)) {
     const data = picker(fields);

@@ -22,7 +22,8 @@ fn the_workflow_in_the_documentation_runs() {
         let wanted = lines.peek().and_then(|next| next.strip_prefix("(exit ")?.strip_suffix(')')?.parse().ok());
         let words = words(command);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let joins = words.get(..2) == Some(&["bus", "join"]) && !peers.iter().any(|peer| peer.id == format!("s-{name}"));
+        let joins =
+            words.get(..2) == Some(&["bus", "join"]) && !peers.iter().any(|peer| peer.id == format!("s-{name}"));
         if joins {
             peers.push(town.peer_with(words[2], &words[3..]));
         } else {

@@ -45,9 +45,11 @@ fn an_edit_of_what_another_session_holds_is_denied_in_the_agents_form() {
     assert_eq!(gemini["decision"], "deny");
     let patch = "*** Begin Patch\n*** Update File: src/api/routes.ts\n@@\n-a\n+b\n*** End Patch\n";
     denied(&town, "codex", &town.payload("s-beta", "apply_patch", json!({ "command": ["apply_patch", patch] })));
-    let camel = json!({ "sessionId": "s-beta", "cwd": town.env.work(), "toolName": "edit", "toolArgs": { "path": path } });
+    let camel =
+        json!({ "sessionId": "s-beta", "cwd": town.env.work(), "toolName": "edit", "toolArgs": { "path": path } });
     denied(&town, "copilot", camel.to_string().as_bytes());
-    let plugin = json!({ "sessionID": "s-beta", "cwd": town.env.work(), "tool": "write", "args": { "filePath": path } });
+    let plugin =
+        json!({ "sessionID": "s-beta", "cwd": town.env.work(), "tool": "write", "args": { "filePath": path } });
     denied(&town, "opencode", plugin.to_string().as_bytes());
 }
 

@@ -20,7 +20,9 @@ fn agent(env: &TestEnvironment, name: &str) -> PathBuf {
 /// Runs the program below an agent. The `:` keeps the shell from giving its process to the last command.
 fn below(town: &Town, name: &str, variables: &[(&str, &str)], args: &str) -> Output {
     let mut command = town.env.command(agent(&town.env, name));
-    command.arg("-c").arg(format!("\"{}\" --json bus {args}; code=$?; :; exit $code", env!("CARGO_BIN_EXE_jig-session")));
+    command
+        .arg("-c")
+        .arg(format!("\"{}\" --json bus {args}; code=$?; :; exit $code", env!("CARGO_BIN_EXE_jig-session")));
     for (name, value) in variables {
         command.env(name, value);
     }
@@ -36,15 +38,14 @@ fn the_nearest_agents_variable_names_the_session() {
     let town = Town::new();
     let script = |args: &str| format!("join api && \"$J\" --json bus {args}");
     town.env.set("J", env!("CARGO_BIN_EXE_jig-session"));
-    let status = below(&town, "claude", &[("CLAUDE_CODE_SESSION_ID", "c-1"), ("PI_SESSION_ID", "p-1")], &script("status"));
+    let status =
+        below(&town, "claude", &[("CLAUDE_CODE_SESSION_ID", "c-1"), ("PI_SESSION_ID", "p-1")], &script("status"));
     let last: Value = serde_json::from_str(status.stdout.lines().last().expect("a line")).expect("a document");
     assert_eq!((&last["me"]["id"], &last["me"]["agent"]), (&"c-1".into(), &"claude".into()));
 
     // An agent inside another agent's shell: the inner one is meant.
-    let inner = format!(
-        "status >/dev/null; \"{}\" -c '\"$J\" --json bus join inner; :'",
-        agent(&town.env, "codex").display()
-    );
+    let inner =
+        format!("status >/dev/null; \"{}\" -c '\"$J\" --json bus join inner; :'", agent(&town.env, "codex").display());
     let variables = [("CLAUDE_CODE_SESSION_ID", "c-1"), ("CODEX_THREAD_ID", "x-1")];
     let joined = below(&town, "claude", &variables, &inner);
     assert!(joined.stdout.contains("\"label\":\"inner\""), "{joined:?}");

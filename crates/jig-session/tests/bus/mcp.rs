@@ -178,7 +178,8 @@ fn mail_whose_answer_never_left_is_still_there() {
         .expect("it starts");
     let stdin = child.stdin.take().expect("a pipe");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(reader));
-    let about = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let about =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let say = |mut pipe: &std::process::ChildStdin, line: Value| {
         std::io::Write::write_all(&mut pipe, format!("{line}\n").as_bytes())
     };

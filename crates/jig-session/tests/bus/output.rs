@@ -10,7 +10,8 @@ fn a_status_is_read_at_a_glance() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("bus of "), "{text}");
     assert_eq!(lines[1], "you are alpha (s-alpha), mail is told at your next turn, 1 unread");
-    let row = |word: &str| *lines.iter().find(|line| line.starts_with(word)).unwrap_or_else(|| panic!("{word}: {text}"));
+    let row =
+        |word: &str| *lines.iter().find(|line| line.starts_with(word)).unwrap_or_else(|| panic!("{word}: {text}"));
     assert!(row("LABEL").contains("UNREAD") && row("beta").contains("codex") && row("beta").contains("wake"), "{text}");
     assert!(row("src/api").contains("alpha") && row("src/api").contains("contract"), "{text}");
     let nobody = Town::new();
@@ -41,7 +42,10 @@ fn no_foreign_text_steers_the_terminal() {
         let text = town.text(&a, &args).exits(0).stdout;
         assert!(text.contains("title"), "{text:?}");
         assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
-        assert!(!text.lines().any(|line| line.starts_with("refused: fake")), "a text cannot look like our words: {text}");
+        assert!(
+            !text.lines().any(|line| line.starts_with("refused: fake")),
+            "a text cannot look like our words: {text}"
+        );
     }
 }
 

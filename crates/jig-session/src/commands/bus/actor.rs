@@ -138,11 +138,12 @@ impl Actor {
                 Err(jig_session_bus::NoTarget::Ambiguous(places)) => {
                     let candidates = places.iter().map(|i| names[*i].0.to_owned()).collect();
                     let message = format!("\"{word}\" names {} sessions", places.len());
-                    return Err(Failure::new(Code::Ambiguous, message).hint("use more of the id").candidates(candidates));
+                    return Err(Failure::new(Code::Ambiguous, message)
+                        .hint("use more of the id")
+                        .candidates(candidates));
                 }
             }
-            self.me.owner =
-                Me::owner_of(&self.me.id, self.me.pid, self.me.process.as_ref(), self.system.random());
+            self.me.owner = Me::owner_of(&self.me.id, self.me.pid, self.me.process.as_ref(), self.system.random());
         }
         // A name matters when a label is derived from it, and the agent's own word about its process always does.
         let Some(status) = status_of(app, &self.me.id) else { return Ok(()) };

@@ -104,7 +104,7 @@ fn member(
 }
 
 /// What the model is told.
-fn reason(conflict: &Conflict) -> String {
+pub(crate) fn reason(conflict: &Conflict) -> String {
     let since = conflict.claim.claimed_at.map(|at| format!(" since {at}")).unwrap_or_default();
     let (path, label, id) = (&conflict.claim.path, &conflict.label, &conflict.claim.id);
     format!("{path} is held by {label} (session {id}){since}. Ask with: jig-session bus send {label} …")

@@ -15,7 +15,8 @@ use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 
 pub(crate) use actor::{Actor, Options, Surface};
-pub(crate) use hook::fast;
+pub(crate) use hook::{fast, reason};
+pub(crate) use show::listing;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -202,9 +203,9 @@ impl From<jig_session_bus::Error> for Failure {
                 failure.hint = refusal.hint;
                 failure
             }
-            Error::Entry { path, problem } => {
-                Self::new(Code::Io, format!("cannot read {}: {problem}", path.display())).path(path).errno(problem.errno)
-            }
+            Error::Entry { path, problem } => Self::new(Code::Io, format!("cannot read {}: {problem}", path.display()))
+                .path(path)
+                .errno(problem.errno),
         }
     }
 }

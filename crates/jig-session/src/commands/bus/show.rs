@@ -43,6 +43,18 @@ pub(crate) fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A result as plain lines, for a place that is no terminal of ours: what was done, or why not.
+pub(crate) fn listing(result: &BusResult, now: Timestamp) -> String {
+    let mut out = text(result, now, None, false);
+    if let Some((message, hint)) = refusal(result) {
+        line(&mut out, &format!("refused: {}", clean(message)));
+        if let Some(hint) = hint {
+            line(&mut out, &format!("hint: {}", clean(hint)));
+        }
+    }
+    out
+}
+
 /// A result as text; empty when there is nothing to say.
 pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, color: bool) -> String {
     let mut out = String::new();
@@ -54,10 +66,18 @@ pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, col
             list(", released ", &result.released, &mut out);
         }
         BusResult::Send(result) => sent(result, now, &mut out),
-        BusResult::Inbox(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
-        BusResult::Peek(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
-        BusResult::Wait(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
-        BusResult::Watch(result) if result.ok => mail(&result.messages, result.remaining, result.unreadable, now, &mut out),
+        BusResult::Inbox(result) if result.ok => {
+            mail(&result.messages, result.remaining, result.unreadable, now, &mut out)
+        }
+        BusResult::Peek(result) if result.ok => {
+            mail(&result.messages, result.remaining, result.unreadable, now, &mut out)
+        }
+        BusResult::Wait(result) if result.ok => {
+            mail(&result.messages, result.remaining, result.unreadable, now, &mut out)
+        }
+        BusResult::Watch(result) if result.ok => {
+            mail(&result.messages, result.remaining, result.unreadable, now, &mut out)
+        }
         BusResult::Claim(result) => claimed(result, now, &mut out),
         BusResult::Check(result) => {
             if result.ok {
@@ -75,7 +95,10 @@ pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, col
                 line(&mut out, &format!("{} is not held", clean(path)));
             }
             for held in &result.held_by_others {
-                line(&mut out, &format!("{} is held by {} ({})", clean(&held.path), clean(&held.label), clean(&held.session)));
+                line(
+                    &mut out,
+                    &format!("{} is held by {} ({})", clean(&held.path), clean(&held.label), clean(&held.session)),
+                );
             }
         }
         _ => {}

@@ -103,7 +103,8 @@ pub(crate) fn call(parameters: &Map<String, Value>) -> Result<Call, String> {
         let texts: Option<Vec<String>> = list.iter().map(|path| path.as_str().map(str::to_owned)).collect();
         texts.ok_or_else(|| format!("\"paths\" of {action} is a list of texts"))
     };
-    let needed = |name: &str| text(name)?.filter(|text| !text.is_empty()).ok_or_else(|| format!("{action} needs \"{name}\""));
+    let needed =
+        |name: &str| text(name)?.filter(|text| !text.is_empty()).ok_or_else(|| format!("{action} needs \"{name}\""));
     Ok(match action {
         "send" => Call::Send {
             to: needed("to")?,
@@ -116,10 +117,12 @@ pub(crate) fn call(parameters: &Map<String, Value>) -> Result<Call, String> {
             limit: match parameters.get("limit") {
                 None | Some(Value::Null) => None,
                 // JavaScript writes 5 as 5.0 at times.
-                Some(limit) => match limit.as_f64().filter(|limit| limit.fract() == 0.0 && (0.0..1e6).contains(limit)) {
-                    Some(limit) => Some(limit as u64),
-                    None => return wrong("limit", "a whole number from 1 to 50").map(|()| Call::Status),
-                },
+                Some(limit) => {
+                    match limit.as_f64().filter(|limit| limit.fract() == 0.0 && (0.0..1e6).contains(limit)) {
+                        Some(limit) => Some(limit as u64),
+                        None => return wrong("limit", "a whole number from 1 to 50").map(|()| Call::Status),
+                    }
+                }
             },
         },
         "claim" => Call::Claim { paths: paths()?, reason: text("reason")?.filter(|reason| !reason.is_empty()) },
@@ -154,7 +157,11 @@ pub(crate) fn line(result: &BusResult) -> String {
         BusResult::Join(result) if result.ok => {
             let label = result.label.as_deref().unwrap_or_default();
             let listens = result.listen.map_or("not listening".to_owned(), |mode| format!("listening: {mode}"));
-            format!("{} {label} · {listens}{}", if result.joined { "joined as" } else { "still" }, unread(result.unread))
+            format!(
+                "{} {label} · {listens}{}",
+                if result.joined { "joined as" } else { "still" },
+                unread(result.unread)
+            )
         }
         BusResult::Send(result) if result.ok => {
             let queued: Vec<&str> =
@@ -170,10 +177,16 @@ pub(crate) fn line(result: &BusResult) -> String {
             format!("{}, {} left", counted(result.messages.len(), "message"), result.remaining)
         }
         BusResult::Claim(result) if result.ok => {
-            let held = if result.already.is_empty() { String::new() } else { format!(" · held: {}", result.already.join(", ")) };
+            let held = if result.already.is_empty() {
+                String::new()
+            } else {
+                format!(" · held: {}", result.already.join(", "))
+            };
             format!("claimed {}{held}{}", list(&result.claimed), unread(result.unread))
         }
-        BusResult::Release(result) if result.ok => format!("released {}{}", list(&result.released), unread(result.unread)),
+        BusResult::Release(result) if result.ok => {
+            format!("released {}{}", list(&result.released), unread(result.unread))
+        }
         BusResult::Join(result) => refused(&result.message),
         BusResult::Send(result) => refused(&result.message),
         BusResult::Inbox(result) => refused(&result.message),

@@ -1,94 +1,458 @@
 //! The session bus inside Pi: the tool `session`, the notice before a prompt, the guard question, waking.
 
+use std::path::Path;
 use std::time::Duration;
 
+use jig_session_bus::path::locate;
+use jig_session_bus::{
+    Bus as Store, Call, Code as Word, Context, Done, Me, System, World, find_repo, limits, notice, perform, previews,
+    wake,
+};
 use jig_session_publish::Now;
 use jig_session_schema::bridge::CommandDefinition;
+use jig_session_schema::bus::{ListenMode, Message};
+use jig_session_schema::bus_result::{BusResult, MemberState};
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::status::Status;
-use serde_json::Value;
+use jig_session_schema::status::{AgentName, Status};
+use jig_session_schema::time::Timestamp;
+use serde_json::{Map, Value, json};
 
+use super::board::{Board, Deed};
 use super::id;
-use super::link::Link;
+use super::link::{Link, Then};
+use super::show;
+use crate::commands::bus::{listing, reason, tool};
 use crate::failure::Failure;
 
+/// The kind of message that a notice is in Pi's transcript.
+const NOTICE: &str = "jig-session.notice";
+/// The pause between two looks at the inbox of a session that listens.
+const WATCH: Duration = Duration::from_millis(limits::WATCH_MS);
+/// The pause between two beats.
+const BEAT: Duration = Duration::from_millis(limits::BEAT_MS);
+
 /// The bus's side of one Pi session.
-pub(super) struct Bus {}
+pub(super) struct Bus {
+    root: std::path::PathBuf,
+    system: System,
+    /// `JIG_BUS_GUARD=1`.
+    guard: bool,
+    /// The session, once it has said hello.
+    me: Option<Me>,
+    cwd: std::path::PathBuf,
+    mode: String,
+    /// Whether the session is on the bus, as far as this host has seen.
+    joined: bool,
+    /// Mail that waits for a session that came back is told of once, on the bus or not.
+    came_back: bool,
+    was_idle: bool,
+    next_beat: Duration,
+    next_look: Duration,
+    /// A notice that has left, or is about to: the mark moves when it has.
+    told: Option<(String, Vec<String>)>,
+    /// Messages that notices in the transcript are about.
+    noticed: Vec<String>,
+    board: Option<Board>,
+}
 
 impl Bus {
-    pub(super) fn of(_environment: &Environment, _places: &Places) -> Self {
-        Self {}
+    pub(super) fn of(environment: &Environment, places: &Places) -> Self {
+        Self {
+            root: places.bus.clone(),
+            system: System::new(),
+            guard: environment.get("JIG_BUS_GUARD") == Some("1"),
+            me: None,
+            cwd: std::path::PathBuf::new(),
+            mode: String::new(),
+            joined: false,
+            came_back: false,
+            was_idle: false,
+            next_beat: Duration::ZERO,
+            next_look: Duration::ZERO,
+            told: None,
+            noticed: Vec::new(),
+            board: None,
+        }
     }
 
     /// Tools to register, as Pi takes them.
     pub(super) fn tools(&self) -> Vec<Value> {
-        Vec::new()
+        vec![json!({
+            "name": tool::NAME,
+            "label": "Session bus",
+            "description": tool::DESCRIPTION,
+            "promptGuidelines": [tool::INSTRUCTIONS],
+            "parameters": tool::parameters(),
+            "exposure": "direct",
+            "executionMode": "sequential",
+            "annotations": { "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false },
+        })]
     }
 
     /// Commands to register.
     pub(super) fn commands(&self) -> Vec<CommandDefinition> {
-        Vec::new()
+        let command =
+            |name: &str, about: &str| CommandDefinition::new().name(name.to_owned()).description(about.to_owned());
+        vec![
+            command("sessions", "Show who is on this repository's session bus, your mail and all claims"),
+            command("team", "team join [LABEL]: put this session on the repository's session bus"),
+        ]
     }
 
-    /// Whether the bridge is to ask before an editing tool runs.
+    /// Whether the bridge is to ask before an editing tool runs. A session may turn the guard on at any time, and the
+    /// question costs less than a millisecond.
     pub(super) fn guards(&self) -> bool {
-        false
+        true
     }
 
     /// The session began, or goes on.
-    pub(super) fn began(&mut self, _hello: &Value, _status: Option<&Status>, _now: Now) {}
+    pub(super) fn began(&mut self, hello: &Value, status: Option<&Status>, now: Now) {
+        let text = |name: &str| hello[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let Some(session) = text("session") else { return };
+        let pid = hello["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+        let process = pid.and_then(|pid| self.system.identity(pid));
+        self.cwd = text("cwd").unwrap_or_default().into();
+        self.mode = text("mode").unwrap_or_default();
+        self.me = Some(Me {
+            owner: Me::owner_of(&session, pid, process.as_ref(), self.system.random()),
+            id: session,
+            agent: AgentName::PI,
+            model: status.and_then(|status| status.model.as_ref()?.name.clone()),
+            pid,
+            process,
+            name: text("name"),
+            named: false,
+            timer: true,
+        });
+        self.came_back = matches!(hello["reason"].as_str(), Some("resume" | "startup"));
+        self.next_look = now.mono;
+        self.next_beat = now.mono;
+        // A reload keeps record, claims and listening.
+        self.joined = self.own_member().is_some();
+    }
 
     /// A message to add to the prompt that is about to be sent.
-    pub(super) fn before_prompt(&mut self, _line: &Value) -> Option<Value> {
-        None
+    pub(super) fn before_prompt(&mut self, line: &Value) -> Option<Value> {
+        let me = self.me.clone()?;
+        let bus = self.store()?;
+        if line["messageType"].as_str() != Some("custom") {
+            // A person has spoken, or a program that stands for one.
+            let _ = bus.forget_wakes(&me.id);
+        }
+        let member = bus.member(&me.id).ok().flatten();
+        let listens = member.as_ref().is_some_and(|member| member.record.listen.is_some());
+        let came_back = std::mem::take(&mut self.came_back) && member.is_none();
+        if !listens && !came_back {
+            return None;
+        }
+        let unread = self.untold(&me.id, came_back)?;
+        let message = self.notice(&unread);
+        self.told = unread.last().map(|message| (message.id.clone(), Vec::new()));
+        Some(message)
     }
 
     /// Why an editing tool may not run.
-    pub(super) fn guard(&mut self, _line: &Value) -> Option<String> {
-        None
+    pub(super) fn guard(&mut self, line: &Value) -> Option<String> {
+        let me = self.me.as_ref()?;
+        let bus = self.store()?;
+        if !bus.has_claims().ok()? {
+            return None;
+        }
+        let member = bus.member(&me.id).ok()??;
+        if member.record.guard != Some(true) && !self.guard {
+            return None;
+        }
+        let path = locate(line["path"].as_str()?, &bus.repo().place)?;
+        let look = bus.look().ok()?;
+        bus.conflicts(&look, &me.id, &[path]).first().map(reason)
     }
 
     /// The model calls a tool of ours.
     pub(super) fn tool(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
-        link.error(id(line), format!("there is no tool {}", line["name"]))
+        if line["name"].as_str() != Some(tool::NAME) {
+            return link.error(id(line), format!("there is no tool {}", line["name"]));
+        }
+        let empty = Map::new();
+        let call = match tool::call(line["params"].as_object().unwrap_or(&empty)) {
+            Ok(call) => call,
+            Err(wrong) => return link.error(id(line), wrong),
+        };
+        let Some(me) = self.me.clone() else { return link.error(id(line), "the session has not begun".into()) };
+        let done = match self.perform(&me, &call) {
+            Ok(done) => done,
+            Err(failure) => return link.error(id(line), failure.message),
+        };
+        self.after(&call, &done, link)?;
+        let short = tool::line(&done.result);
+        let text = listing(&done.result, self.now());
+        let text = if text.is_empty() { short.clone() } else { format!("{short}\n{text}") };
+        let Done { result, code, taken, .. } = done;
+        let answer = json!({
+            "content": [{ "type": "text", "text": text }],
+            "details": { "line": short, "result": result },
+            "isError": code.is_some_and(|code| code != Word::Conflict),
+        });
+        // Mail goes when the answer that holds it has left; without a reader it stays.
+        if link.delivered(id(line), answer)?
+            && let Some(taken) = taken
+        {
+            taken.confirm()?;
+        }
+        Ok(())
     }
 
-    /// A call was broken off.
-    pub(super) fn cancel(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
-        link.error(id(line), "cancelled".into())
+    /// A call was broken off: what was to be done is done by then, so its answer is left to come.
+    pub(super) fn cancel(&mut self, _line: &Value, _link: &mut Link) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// The user gave a command that is not the host's own.
     pub(super) fn command(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
-        link.done(id(line), None)
+        match line["name"].as_str().unwrap_or_default() {
+            "sessions" if self.mode == "tui" => {
+                let mut board = Board::new();
+                self.refresh(&mut board);
+                link.panel(board.lines())?;
+                self.board = Some(board);
+                link.done(id(line), None)
+            }
+            "sessions" => {
+                let Some(me) = self.me.clone() else { return link.done(id(line), None) };
+                let done = self.perform(&me, &Call::Status)?;
+                show::text(link, &self.mode, id(line), listing(&done.result, self.now()))
+            }
+            "team" => self.team(line, link),
+            _ => link.done(id(line), None),
+        }
+    }
+
+    /// `/team join [LABEL]`.
+    fn team(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
+        let words = line["args"].as_str().unwrap_or_default().trim();
+        let Some(label) = words.strip_prefix("join") else {
+            return show::text(link, &self.mode, id(line), "usage: /team join [LABEL]".to_owned());
+        };
+        let label = Some(label.trim()).filter(|label| !label.is_empty()).map(str::to_owned);
+        let Some(me) = self.me.clone() else { return link.done(id(line), None) };
+        let call = Call::Join { label, wake: false, listen: true, guard: None };
+        let done = self.perform(&me, &call)?;
+        self.after(&call, &done, link)?;
+        let text = match tool::line(&done.result) {
+            line if line.is_empty() => "nothing was done".to_owned(),
+            line => line,
+        };
+        show::text(link, &self.mode, id(line), text)
     }
 
     /// A key in a panel of the bus's.
-    pub(super) fn key(&mut self, _line: &Value, _link: &mut Link) -> Result<(), Failure> {
+    pub(super) fn key(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
+        let Some(mut board) = self.board.take() else { return Ok(()) };
+        if line["closed"] == true {
+            return Ok(());
+        }
+        match board.key(line) {
+            Deed::Close => return link.close_panel(),
+            Deed::Nothing => {}
+            Deed::Listen(on) => {
+                let call = Call::Join { label: None, wake: false, listen: on, guard: None };
+                self.deed(&mut board, &call, link)?;
+            }
+            Deed::Release(path) => self.deed(&mut board, &Call::Release { paths: Some(vec![path]) }, link)?,
+        }
+        link.panel(board.lines())?;
+        self.board = Some(board);
+        Ok(())
+    }
+
+    fn deed(&mut self, board: &mut Board, call: &Call, link: &mut Link) -> Result<(), Failure> {
+        let Some(me) = self.me.clone() else { return Ok(()) };
+        match self.perform(&me, call) {
+            Ok(done) => {
+                self.after(call, &done, link)?;
+                board.say(tool::line(&done.result));
+            }
+            Err(failure) => board.say(failure.message),
+        }
+        self.refresh(board);
         Ok(())
     }
 
     /// Every other line, after the publisher has taken it.
-    pub(super) fn told(&mut self, _line: &Value, _link: &mut Link) -> Result<(), Failure> {
+    pub(super) fn told(&mut self, line: &Value, _link: &mut Link) -> Result<(), Failure> {
+        if line["event"].as_str() == Some("session_info_changed")
+            && let Some(me) = &mut self.me
+        {
+            me.name = line["data"]["name"].as_str().map(str::to_owned);
+        }
         Ok(())
     }
 
     /// After every batch of lines, and at the deadline.
     pub(super) fn tick(
         &mut self,
-        _idle: bool,
+        idle: bool,
         _status: Option<&Status>,
-        _link: &mut Link,
-        _now: Now,
+        link: &mut Link,
+        now: Now,
     ) -> Result<(), Failure> {
+        let Some(me) = self.me.clone() else { return Ok(()) };
+        if let Some((last, woke)) = self.told.take()
+            && let Some(bus) = self.made()
+        {
+            // What was written before this has left by now.
+            let woke: Vec<&str> = woke.iter().map(String::as_str).collect();
+            let _ = bus.set_told(&me.id, &last, &woke);
+        }
+        let settled = idle && !self.was_idle;
+        self.was_idle = idle;
+        if self.joined && now.mono >= self.next_beat {
+            self.next_beat = now.mono + BEAT;
+            if let Some(bus) = self.made() {
+                // False: a newer pane has the record. A beat that fails is made up by the next one.
+                self.joined = bus.beat(&me).unwrap_or(true);
+            }
+        }
+        if now.mono >= self.next_look || settled {
+            self.next_look = now.mono + WATCH;
+            if let Some(mut board) = self.board.take() {
+                self.refresh(&mut board);
+                link.panel(board.lines())?;
+                self.board = Some(board);
+            }
+            if self.joined && idle {
+                self.wake(&me, link)?;
+            }
+        }
         Ok(())
+    }
+
+    /// Raises one turn for mail that has not been told, if the session asked for that.
+    fn wake(&mut self, me: &Me, link: &mut Link) -> Result<(), Failure> {
+        let Some(member) = self.own_member() else { return Ok(()) };
+        if member.record.listen.as_ref().is_none_or(|listen| listen.mode != ListenMode::Wake) {
+            return Ok(());
+        }
+        let Some(unread) = self.untold(&me.id, false) else { return Ok(()) };
+        let Some(bus) = self.made() else { return Ok(()) };
+        let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
+        let mark = bus.told(&me.id)?;
+        if !wake::may_wake(&mark.wakes, &senders, self.system.now().wall_ms) {
+            // The budget is used up: it is told at the next turn.
+            return Ok(());
+        }
+        let last = unread.last().map(|message| message.id.clone()).unwrap_or_default();
+        bus.set_told(&me.id, &last, &senders)?;
+        let message = self.notice(&unread);
+        let how = json!({ "triggerTurn": true, "deliverAs": "followUp" });
+        link.call("pi.sendMessage", vec![message, how], Then::Nothing)
+    }
+
+    /// Unread mail that was not told, oldest first; `None` when there is none. `all` asks for told mail too.
+    fn untold(&self, session: &str, all: bool) -> Option<Vec<Message>> {
+        let bus = self.store()?;
+        let mark = bus.told(session).ok()?;
+        let mut unread = bus.peek(session, limits::UNREAD).ok()?.messages;
+        unread.retain(|message| all || mark.is_new(&message.id));
+        (!unread.is_empty()).then_some(unread)
+    }
+
+    fn notice(&mut self, unread: &[Message]) -> Value {
+        let ids: Vec<String> = unread.iter().map(|message| message.id.clone()).collect();
+        self.noticed.extend(ids.iter().cloned());
+        json!({
+            "customType": NOTICE,
+            "content": notice::text(&previews(unread)),
+            "display": true,
+            "details": { "ids": ids },
+        })
+    }
+
+    /// Messages that notices are about and that have been read since: the bridge takes such a notice out of the model's
+    /// context.
+    pub(super) fn read_mail(&mut self) -> Vec<String> {
+        let Some(me) = self.me.as_ref().filter(|_| !self.noticed.is_empty()) else { return Vec::new() };
+        let Some(unread) = self.store().and_then(|bus| bus.peek(&me.id, limits::INBOX_MOST).ok()) else {
+            return Vec::new();
+        };
+        let more = unread.remaining > 0;
+        let is_unread = |id: &String| more || unread.messages.iter().any(|message| message.id == *id);
+        let (left, read) = std::mem::take(&mut self.noticed).into_iter().partition(is_unread);
+        self.noticed = left;
+        read
+    }
+
+    /// What an action changes for this host and for Pi.
+    fn after(&mut self, call: &Call, done: &Done, link: &mut Link) -> Result<(), Failure> {
+        if done.code.is_none() && !matches!(call, Call::Status | Call::Peek { .. } | Call::Check { .. }) {
+            self.joined = !matches!(call, Call::Leave);
+        }
+        if let (Call::Join { label: Some(_), .. }, BusResult::Join(result)) = (call, &done.result)
+            && result.ok
+            && let Some(label) = &result.label
+        {
+            // The label peers address is also the name the user sees.
+            link.call("pi.setSessionName", vec![json!(label)], Then::Nothing)?;
+        }
+        Ok(())
+    }
+
+    fn refresh(&self, board: &mut Board) {
+        let Some(me) = &self.me else { return };
+        let status = self.perform(me, &Call::Status).map(|done| done.result);
+        let mail = self.perform(me, &Call::Peek { limit: Some(limits::INBOX_MOST as u64) }).map(|done| done.result);
+        if let (Ok(BusResult::Status(status)), Ok(BusResult::Peek(mail))) = (status, mail) {
+            board.show(status, mail.messages, self.now());
+        }
+    }
+
+    fn own_member(&self) -> Option<jig_session_bus::Member> {
+        let me = self.me.as_ref()?;
+        let member = self.store()?.member(&me.id).ok()??;
+        (member.record.owner == me.owner && member.state != MemberState::Gone).then_some(member)
     }
 
     /// When `tick` is wanted.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        None
+        if self.board.is_some() {
+            return Some(self.next_look);
+        }
+        self.joined.then_some(self.next_beat.min(self.next_look))
     }
 
     /// The session ends, or is reloaded.
-    pub(super) fn leave(&mut self, _keep: bool, _now: Now) {}
+    pub(super) fn leave(&mut self, keep: bool, _now: Now) {
+        if let Some(me) = self.me.take().filter(|_| !keep && self.joined)
+            && let Some(bus) = self.made()
+        {
+            // A record that stays is judged by its process, which is gone in a moment.
+            let _ = bus.leave(&me);
+        }
+    }
+
+    fn perform(&self, me: &Me, call: &Call) -> Result<Done, Failure> {
+        let repo = find_repo(&self.cwd, None).map_err(|error| {
+            Failure::new(crate::failure::Code::Io, error.to_string()).path(error.path()).errno(error.errno())
+        })?;
+        Ok(perform(&Context { root: &self.root, repo, world: &self.system, me }, call)?)
+    }
+
+    fn store(&self) -> Option<Store<'_>> {
+        self.opened(Store::open_existing)
+    }
+
+    fn made(&self) -> Option<Store<'_>> {
+        self.opened(Store::open)
+    }
+
+    fn opened<'b>(
+        &'b self,
+        open: impl FnOnce(&Path, jig_session_bus::Repo, &'b dyn World) -> Result<Store<'b>, jig_session_bus::Error>,
+    ) -> Option<Store<'b>> {
+        let repo = find_repo(&self.cwd, None).ok()?;
+        open(&self.root, repo, &self.system).ok()
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_epoch_ms(self.system.now().wall_ms)
+    }
 }

@@ -85,6 +85,11 @@ impl Link {
         write(&HostResult::new().id(id).result(result))
     }
 
+    /// As [`Link::result`]; false when Pi is gone and nobody has read it.
+    pub(super) fn delivered(&mut self, id: String, result: Value) -> Result<bool, Failure> {
+        written(&HostResult::new().id(id).result(result))
+    }
+
     /// A question that cannot be answered.
     pub(super) fn error(&mut self, id: String, error: String) -> Result<(), Failure> {
         write(&HostResult::new().id(id).error(Some(error)))
@@ -113,14 +118,19 @@ impl Link {
 }
 
 fn write(line: &impl Serialize) -> Result<(), Failure> {
+    written(line).map(|_| ())
+}
+
+/// Writes a line; false when Pi is gone.
+fn written(line: &impl Serialize) -> Result<bool, Failure> {
     let mut text = serde_json::to_vec(line)
         .map_err(|error| Failure::new(Code::Io, format!("cannot write a line to the bridge: {error}")))?;
     text.push(b'\n');
     let mut out = io::stdout().lock();
     match out.write_all(&text).and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
         // Pi is gone; the end of input says so next, and is what ends the host.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(Code::Io, format!("cannot write to the bridge: {error}"))),
     }
 }

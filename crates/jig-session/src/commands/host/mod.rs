@@ -3,6 +3,7 @@
 //! Lines of Pi become events for the publisher; requests become calls of Pi's own functions. It ends when Pi ends,
 //! however that happens, because its input ends then.
 
+mod board;
 mod bus;
 mod king;
 mod link;
@@ -267,6 +268,10 @@ impl Host {
             let mut answer = json!({ "hidden": self.kept.hidden() });
             if let Some(message) = self.bus.before_prompt(&line) {
                 answer["message"] = message;
+            }
+            let read = self.bus.read_mail();
+            if !read.is_empty() {
+                answer["read"] = json!(read);
             }
             self.link.result(id(&line), answer)?;
         }

@@ -27,7 +27,10 @@ pub(crate) fn run(app: &App) -> Outcome {
         .build()
         .map_err(|error| failed("cannot start the server", &error).errno(error.raw_os_error()))?;
     let app = App { env: app.env.clone(), json: true, color: false };
-    let server = Server { state: Arc::new(State { surface: own_id(&System::new()), app, joined: Mutex::default() }), pending: Pending::default() };
+    let server = Server {
+        state: Arc::new(State { surface: own_id(&System::new()), app, joined: Mutex::default() }),
+        pending: Pending::default(),
+    };
     let state = Arc::clone(&server.state);
     let transport = (tokio::io::stdin(), Confirming::new(tokio::io::stdout(), server.pending.clone()));
     let served = runtime.block_on(async move {
@@ -173,8 +176,10 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let annotations = ToolAnnotations::with_title("Session bus").read_only(false).destructive(true).open_world(false);
-        let session = Tool::new(tool::NAME, tool::DESCRIPTION, Arc::new(tool::parameters())).with_annotations(annotations);
+        let annotations =
+            ToolAnnotations::with_title("Session bus").read_only(false).destructive(true).open_world(false);
+        let session =
+            Tool::new(tool::NAME, tool::DESCRIPTION, Arc::new(tool::parameters())).with_annotations(annotations);
         Ok(ListToolsResult::with_all_items(vec![session]))
     }
 
