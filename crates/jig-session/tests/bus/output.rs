@@ -69,3 +69,25 @@ fn what_was_done_is_said_in_words() {
     says(&a, &["release", "docs"], "released docs");
     says(&a, &["leave"], "off the bus, released src");
 }
+
+#[test]
+fn nobody_elses_mail_is_shown() {
+    // 87
+    let town = Town::new();
+    let (_a, b) = (town.peer("alpha"), town.peer("beta"));
+    town.as_peer(&b, &["send", "alpha", "for alpha's eyes"]).exits(0);
+    for args in [&["status"][..], &["peek"], &["inbox"], &["check", "src"], &["wait", "--timeout", "0"]] {
+        let output = town.as_peer(&b, args);
+        assert!(!output.stdout.contains("alpha's eyes"), "{args:?}: {}", output.stdout);
+    }
+    assert_eq!(town.bus(&["status"]).json()["members"][0]["unread"], 1, "that there is mail is no secret");
+}
+
+#[test]
+fn a_listing_needs_no_terminal() {
+    // 134
+    let town = Town::new();
+    let _a = town.peer("alpha");
+    let output = town.env.jig(&["bus", "status"]).exits(0);
+    assert!(output.stdout.contains("alpha") && !output.stdout.contains('\u{1b}'), "{}", output.stdout);
+}
