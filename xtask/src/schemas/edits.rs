@@ -5,14 +5,14 @@ use jig_session_schema::formats::Format;
 use jig_session_schema::shape::Side;
 use serde_json::{Value, json};
 
-use super::released::breaks;
+use super::released::{Pair as Schemas, breaks};
 
 /// What breaks: readers of the old version, files of the old version, the rule that fields are only added.
 #[derive(Debug, PartialEq, Eq, Clone, Copy, Default)]
-struct Breaks {
-    readers: bool,
-    files: bool,
-    rules: bool,
+pub(super) struct Breaks {
+    pub(super) readers: bool,
+    pub(super) files: bool,
+    pub(super) rules: bool,
 }
 
 const NOTHING: Breaks = Breaks { readers: false, files: false, rules: false };
@@ -87,12 +87,30 @@ fn at<'a>(root: &'a mut Value, pointer: &str) -> &'a mut Value {
     root.pointer_mut(pointer).unwrap_or_else(|| panic!("nothing at {pointer}"))
 }
 
+/// Every edit with its right answer: name, answer, the schemas before and after.
+pub(super) fn table() -> Vec<(String, Breaks, Schemas)> {
+    let mut out = Vec::new();
+    for (format, rows) in [("status.v1", STATUS), ("event.v1", EVENT)] {
+        for (edit, expected, apply) in rows {
+            let old = Pair::of(format);
+            let mut new = Pair::of(format);
+            apply(&mut new);
+            let schemas = Schemas {
+                old_reader: old.reader,
+                old_writer: old.writer,
+                new_reader: new.reader,
+                new_writer: new.writer,
+            };
+            out.push((format!("{format}: {edit}"), *expected, schemas));
+        }
+    }
+    out
+}
+
 /// What the comparison says of an edit.
-fn verdict(format: &str, edit: fn(&mut Pair)) -> (Breaks, Vec<String>) {
-    let old = Pair::of(format);
-    let mut new = Pair::of(format);
-    edit(&mut new);
-    let lines = breaks(&old.reader, &old.writer, &new.reader, &new.writer);
+#[cfg(test)]
+fn verdict(schemas: &Schemas) -> (Breaks, Vec<String>) {
+    let lines = breaks(schemas);
     let any = |prefix: &str| lines.iter().any(|line| line.starts_with(prefix));
     let found =
         Breaks { readers: any("old readers:"), files: any("old files:"), rules: any("reader:") || any("writer:") };
@@ -246,12 +264,10 @@ fn drop_word(root: &mut Value, list: &str, word: &str) {
 #[test]
 fn every_edit_is_judged_as_the_contract_means_it() {
     let mut wrong = Vec::new();
-    for (format, rows) in [("status.v1", STATUS), ("event.v1", EVENT)] {
-        for (edit, expected, apply) in rows {
-            let (found, lines) = verdict(format, *apply);
-            if found != *expected {
-                wrong.push(format!("{format}: {edit}: expected {expected:?}, found {found:?}: {lines:#?}"));
-            }
+    for (edit, expected, schemas) in table() {
+        let (found, lines) = verdict(&schemas);
+        if found != expected {
+            wrong.push(format!("{edit}: expected {expected:?}, found {found:?}: {lines:#?}"));
         }
     }
     assert!(STATUS.len() + EVENT.len() >= 25);

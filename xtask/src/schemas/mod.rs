@@ -1,12 +1,11 @@
 //! `cargo xtask schemas [--check]`: the JSON Schemas under `schemas/`, kept equal to the types and compatible with
 //! every released copy.
 
+mod edits;
 mod inclusion;
 mod released;
 mod rules;
-
-#[cfg(test)]
-mod edits;
+mod second;
 
 use std::fs;
 use std::path::Path;
@@ -34,8 +33,9 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--check" => check = true,
+            "--second-opinion" => return second::compare(&root().join("schemas")),
             "--release" => release = Some(rest.next().context("--release wants a version")?.clone()),
-            other => anyhow::bail!("unknown argument {other}; known: --check, --release VERSION"),
+            other => anyhow::bail!("unknown argument {other}; known: --check, --release VERSION, --second-opinion"),
         }
     }
     let folder = root().join("schemas");

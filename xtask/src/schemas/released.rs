@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use jig_session_schema::formats::{FORMATS, Format};
+use jig_session_schema::formats::FORMATS;
 use jig_session_schema::names::hash16_bytes;
 use jig_session_schema::shape::Side;
 use serde_json::{Map, Value, json};
 
-use super::{SIDES, inclusion, rules, write};
+use super::{SIDES, inclusion, rules, second, write};
 use crate::run::root;
 
 /// Copies today's schemas of every format that was not released yet.
@@ -45,8 +45,13 @@ pub(super) fn compare(folder: &Path) -> anyhow::Result<Vec<String>> {
         }
     }
     for version in versions(&folder.join("released"))? {
-        broken.extend(compare_version(&version)?);
+        broken.extend(touched(&version)?);
     }
+    let changed = pairs(folder, false)?;
+    for (name, pair) in &changed {
+        broken.extend(breaks(pair).into_iter().map(|line| format!("{name}: {line}")));
+    }
+    broken.extend(second::doubts(&changed)?);
     broken.retain(|line| !accepted.contains(line));
     Ok(broken)
 }
@@ -62,7 +67,37 @@ fn versions(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-fn compare_version(folder: &Path) -> anyhow::Result<Vec<String>> {
+/// A released pair of schemas and a later one.
+pub(super) struct Pair {
+    pub(super) old_reader: Value,
+    pub(super) old_writer: Value,
+    pub(super) new_reader: Value,
+    pub(super) new_writer: Value,
+}
+
+/// Every released format beside what it is today, by version and name; only those that changed, or all.
+pub(super) fn pairs(folder: &Path, unchanged_too: bool) -> anyhow::Result<Vec<(String, Pair)>> {
+    let mut out = Vec::new();
+    for version in versions(&folder.join("released"))? {
+        let name = version.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let manifest = manifest_of(&version)?.with_context(|| format!("{} has no {MANIFEST}", version.display()))?;
+        for format in FORMATS.iter().filter(|format| manifest.contains_key(&format.schema_file(Side::Reader))) {
+            let pair = Pair {
+                old_reader: read(&version.join(format.schema_file(Side::Reader)))?,
+                old_writer: read(&version.join(format.schema_file(Side::Writer)))?,
+                new_reader: format.schema(Side::Reader).into(),
+                new_writer: format.schema(Side::Writer).into(),
+            };
+            if unchanged_too || pair.old_reader != pair.new_reader || pair.old_writer != pair.new_writer {
+                out.push((format!("{name}: {}", format.name), pair));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Files that were changed after their release, or whose format is no more.
+fn touched(folder: &Path) -> anyhow::Result<Vec<String>> {
     let version = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let manifest = manifest_of(folder)?.with_context(|| format!("{} has no {MANIFEST}", folder.display()))?;
     let mut out = Vec::new();
@@ -73,11 +108,6 @@ fn compare_version(folder: &Path) -> anyhow::Result<Vec<String>> {
             out.push(format!("{version}: {file} was changed after its release"));
         }
     }
-    for format in FORMATS.iter().filter(|format| manifest.contains_key(&format.schema_file(Side::Reader))) {
-        let old = |side: Side| read(&folder.join(format.schema_file(side)));
-        let lines = against(format, &old(Side::Reader)?, &old(Side::Writer)?);
-        out.extend(lines.into_iter().map(|line| format!("{version}: {}: {line}", format.name)));
-    }
     let known = |file: &str| FORMATS.iter().any(|f| SIDES.iter().any(|side| f.schema_file(*side) == file));
     out.extend(
         manifest.keys().filter(|file| !known(file)).map(|file| format!("{version}: {file} is no format any more")),
@@ -85,14 +115,9 @@ fn compare_version(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(out)
 }
 
-fn against(format: &Format, old_reader: &Value, old_writer: &Value) -> Vec<String> {
-    let new_reader = Value::Object(format.schema(Side::Reader));
-    let new_writer = Value::Object(format.schema(Side::Writer));
-    breaks(old_reader, old_writer, &new_reader, &new_writer)
-}
-
 /// What breaks between a released pair of schemas and a new one.
-pub(super) fn breaks(old_reader: &Value, old_writer: &Value, new_reader: &Value, new_writer: &Value) -> Vec<String> {
+pub(super) fn breaks(pair: &Pair) -> Vec<String> {
+    let Pair { old_reader, old_writer, new_reader, new_writer } = pair;
     let forward = inclusion::differences(new_writer, old_reader).into_iter().map(|text| format!("old readers: {text}"));
     let backward = inclusion::differences(old_writer, new_reader).into_iter().map(|text| format!("old files: {text}"));
     let fields = rules::broken(old_reader, new_reader, false).into_iter().map(|text| format!("reader: {text}"));
