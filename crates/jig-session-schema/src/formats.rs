@@ -123,28 +123,29 @@ impl Format {
         if value.as_array().is_some_and(|rows| rows.iter().all(|row| row.get("paneId").is_some())) {
             return Self::named("live-row.v1");
         }
-        TELL.iter().find(|(_, fields)| has(fields)).and_then(|(name, _)| Self::named(name))
+        let lacks = |names: &[&str]| names.iter().all(|name| value.get(name).is_none());
+        TELL.iter().find(|(_, with, without)| has(with) && lacks(without)).and_then(|(name, ..)| Self::named(name))
     }
 }
 
-/// Which fields tell a format; the first row that fits counts.
-const TELL: &[(&str, &[&str])] = &[
-    ("pi-king.v1", &["formatVersion"]),
-    ("bulk.v1", &["schemaVersion"]),
-    ("bridge.v1", &["t"]),
-    ("bridge.v1", &["op"]),
-    ("event.v1", &["event"]),
-    ("error.v1", &["error", "exit"]),
-    ("bus-result.v1", &["action", "ok"]),
-    ("watch.v1", &["change"]),
-    ("ls.v1", &["sessions", "problems"]),
-    ("show.v1", &["session", "document"]),
-    ("explain.v1", &["session", "identity"]),
-    ("bus-message.v1", &["kind", "from"]),
-    ("bus-claim.v1", &["path", "owner"]),
-    ("bus-record.v1", &["label", "owner"]),
-    ("status.v1", &["session"]),
-    ("request.v1", &["schema", "id"]),
+/// Which fields tell a format, and which are not of it; the first row that fits counts.
+const TELL: &[(&str, &[&str], &[&str])] = &[
+    ("pi-king.v1", &["formatVersion"], &[]),
+    ("bulk.v1", &["schemaVersion"], &[]),
+    ("bridge.v1", &["t"], &[]),
+    ("bridge.v1", &["op"], &[]),
+    ("event.v1", &["event"], &[]),
+    ("error.v1", &["error", "exit"], &[]),
+    ("bus-result.v1", &["action", "ok"], &[]),
+    ("watch.v1", &["change"], &[]),
+    ("ls.v1", &["sessions", "problems"], &[]),
+    ("show.v1", &["session", "document"], &[]),
+    ("explain.v1", &["session", "identity"], &[]),
+    ("bus-message.v1", &["kind", "to"], &[]),
+    ("bus-claim.v1", &["path", "claimedAt"], &[]),
+    ("bus-record.v1", &["label", "joinedAt"], &[]),
+    ("status.v1", &["session"], &["outcome"]),
+    ("request.v1", &["schema", "id"], &["session", "label", "path", "kind"]),
 ];
 
 /// A line of the bridge in either direction, told apart by `t` or `op`.
