@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod host;
 mod hostile;
 mod layout;
 mod list;
