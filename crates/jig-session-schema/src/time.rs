@@ -130,12 +130,35 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Timestamp {
+    /// The 24 characters. By hand: a status file holds dozens of times and is written on every change.
+    fn text(self) -> [u8; 24] {
         let (year, month, day) = civil_from_days(self.0.div_euclid(86_400_000));
         let ms = self.0.rem_euclid(86_400_000);
-        let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", ms % 1000)
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let parts = [
+            (0, 4, year),
+            (5, 2, month),
+            (8, 2, day),
+            (11, 2, ms / 3_600_000),
+            (14, 2, ms / 60_000 % 60),
+            (17, 2, ms / 1000 % 60),
+            (20, 3, ms % 1000),
+        ];
+        for (from, digits, mut number) in parts {
+            for digit in text[from..from + digits].iter_mut().rev() {
+                *digit = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Digits and marks are ASCII.
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -161,7 +184,7 @@ impl Shape for Timestamp {
 
 impl serde::Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

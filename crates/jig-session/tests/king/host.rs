@@ -60,7 +60,8 @@ impl<'a> Session<'a> {
     }
 
     fn prompt(&mut self, text: &str) {
-        let line = json!({ "t": "prompt", "id": "p", "messageType": "user", "skills": [], "promptChars": 5, "text": text });
+        let line =
+            json!({ "t": "prompt", "id": "p", "messageType": "user", "skills": [], "promptChars": 5, "text": text });
         self.host.send(&line.to_string());
         self.event("agent_start", &json!({}), false);
     }
@@ -73,7 +74,8 @@ impl<'a> Session<'a> {
     }
 
     fn bus(&mut self, event: &str, id: &str) {
-        let line = json!({ "t": "bus", "event": event, "data": { "id": id, "type": "Explore" }, "at": super::now_ms() });
+        let line =
+            json!({ "t": "bus", "event": event, "data": { "id": id, "type": "Explore" }, "at": super::now_ms() });
         self.host.send(&line.to_string());
     }
 
@@ -127,10 +129,16 @@ fn a_turn_on_the_card_which_goes_with_its_session() {
     let mut session = Session::start(&env, &pi, "startup", "tui");
     assert_eq!(session.wants, json!(["prompt"]));
     let first = session.shows("idle", "Session started.");
-    assert_eq!((&first["visible"], &first["isFork"], &first["pid"]), (&json!(false), &json!(false), &json!(session.pi.pid())));
+    assert_eq!(
+        (&first["visible"], &first["isFork"], &first["pid"]),
+        (&json!(false), &json!(false), &json!(session.pi.pid()))
+    );
     assert_eq!((&first["model"], first["startedAt"].is_u64()), (&json!("m-2"), true));
     let text = fs::read_to_string(file(&env)).unwrap();
-    assert!(text.starts_with("{\n  \"formatVersion\": 1,\n  \"id\": ") && text.ends_with("\n}") && !text.contains("null"), "{text}");
+    assert!(
+        text.starts_with("{\n  \"formatVersion\": 1,\n  \"id\": ") && text.ends_with("\n}") && !text.contains("null"),
+        "{text}"
+    );
 
     session.prompt("fix the\nparser");
     session.shows("working", "fix the\nparser");
@@ -157,9 +165,16 @@ fn a_listed_card_stays_as_exited_however_pi_ends() {
         session.prompt("do it");
         session.settle("stop");
         assert_eq!(session.shows("idle", "Done: do it")["visible"], json!(true));
-        if bye { session.bye("quit") } else { drop(session.host.end()) }
+        if bye {
+            session.bye("quit")
+        } else {
+            drop(session.host.end())
+        }
         let left = read(&env).unwrap();
-        assert_eq!((&left["status"], &left["activity"], &left["visible"]), (&json!("exited"), &json!("Ended. Last: do it"), &json!(true)));
+        assert_eq!(
+            (&left["status"], &left["activity"], &left["visible"]),
+            (&json!("exited"), &json!("Ended. Last: do it"), &json!(true))
+        );
     }
 }
 
@@ -213,7 +228,10 @@ fn subagents_errors_and_ceilings() {
     session.bus("subagents:created", "a1");
     session.settle("stop");
     let card = session.shows("background", "Done: do it");
-    assert_eq!((&card["subagents"][0]["status"], &card["subagents"][0]["agentType"]), (&json!("queued"), &json!("Explore")));
+    assert_eq!(
+        (&card["subagents"][0]["status"], &card["subagents"][0]["agentType"]),
+        (&json!("queued"), &json!("Explore"))
+    );
     session.bus("subagents:completed", "a1");
     let card = session.shows("attention", "Done: do it");
     assert!(card["subagents"][0]["completedAt"].is_u64());
@@ -297,7 +315,10 @@ impl Drop for Tmux {
 fn a_turn_that_settles_while_nobody_is_attached_wants_attention() {
     let env = TestEnvironment::new();
     let Some(tmux) = Tmux::start(&env) else {
-        return skipped("a_turn_that_settles_while_nobody_is_attached_wants_attention", "no tmux server can be started");
+        return skipped(
+            "a_turn_that_settles_while_nobody_is_attached_wants_attention",
+            "no tmux server can be started",
+        );
     };
     env.set("JIG_SESSION_KING", "1").set("TMUX", format!("{},1,0", tmux.0.display())).set("TMUX_PANE", "%0");
     let pi = Sleeper::start();

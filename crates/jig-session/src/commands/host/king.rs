@@ -1,40 +1,338 @@
 //! The pi-king card of a session, for users of pi-king: written only when `JIG_SESSION_KING` asks for it.
+//!
+//! The card is made from the status document that is published anyway; only prompts, subagents and
+//! onlookers are taken from the bridge's lines. Where somebody else keeps the file, it says so once.
 
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use jig_session_king::card::{self, Card, Facts, SubagentPhase};
+use jig_session_king::fingerprint;
+use jig_session_king::writer::{Before, Outcome, Owner, Writer, record};
+use jig_session_liveness::Machine;
 use jig_session_publish::Now;
+use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::status::Status;
+use jig_session_schema::row::Verdict;
+use jig_session_schema::status::{State, Status};
 use serde_json::Value;
 
+/// How often a card that went is looked for, and a waiting result for somebody who sees it.
+const LOOK: Duration = Duration::from_secs(10);
+/// How long tmux may take to say whether somebody is there. Without an answer, somebody is.
+const ANSWER: Duration = Duration::from_secs(1);
+/// How often an unanswered question to tmux is looked at.
+const SOON: Duration = Duration::from_millis(50);
+/// What a model stops for when its output was too long.
+const CEILINGS: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
+
+/// What the user asked for.
+#[derive(Clone, Debug)]
+struct Wanted {
+    folder: PathBuf,
+    visible: bool,
+    agent_dir: Option<PathBuf>,
+    tmux: Option<Tmux>,
+}
+
+/// The tmux pane Pi runs in.
+#[derive(Clone, Debug)]
+struct Tmux {
+    socket: String,
+    pane: Option<String>,
+}
+
 /// Keeps the card, or nothing.
-pub(super) struct King {}
+pub(super) struct King {
+    wanted: Option<Wanted>,
+    machine: Machine,
+    live: Option<Live>,
+    notes: Vec<String>,
+}
+
+/// The card of the session that is published now.
+struct Live {
+    writer: Writer,
+    card: Card,
+    status: Status,
+    shown: Option<KingStatus>,
+    /// A turn has begun and not settled.
+    turn: bool,
+    next_look: Duration,
+    asked: Option<Asked>,
+    /// What was said last; said again only when it changes.
+    said: Option<String>,
+}
+
+/// A question to tmux: is a client attached to the session of this pane?
+struct Asked {
+    child: Child,
+    until: Duration,
+    /// The next look at whether it has ended.
+    next: Duration,
+    /// The turn has settled and the answer decides whether its result waits.
+    settles: bool,
+}
 
 impl King {
     /// Looks at `JIG_SESSION_KING`.
-    pub(super) fn of(_environment: &Environment, _places: &Places) -> Self {
-        Self {}
+    pub(super) fn of(environment: &Environment, places: &Places) -> Self {
+        let visible = match environment.get("JIG_SESSION_KING").map(str::trim) {
+            Some("visible") => Some(true),
+            Some("1") => Some(environment.get("PI_DASHBOARD_SPAWNED") == Some("1")),
+            _ => None,
+        };
+        let wanted = visible.map(|visible| Wanted {
+            folder: places.king.clone(),
+            visible,
+            agent_dir: fingerprint::agent_dir(environment.get("PI_CODING_AGENT_DIR"), environment.get("HOME")),
+            tmux: environment.get("TMUX").map(|tmux| Tmux {
+                socket: tmux.split(',').next().unwrap_or(tmux).to_owned(),
+                pane: environment.get("TMUX_PANE").map(str::to_owned),
+            }),
+        });
+        Self { wanted, machine: Machine::new(), live: None, notes: Vec::new() }
     }
 
     /// What the bridge is to tell besides: `prompt`, the beginning of each prompt.
     pub(super) fn wants(&self) -> Vec<String> {
-        Vec::new()
+        if self.live.is_some() { vec!["prompt".to_owned()] } else { Vec::new() }
     }
 
     /// The session began, or goes on; `hello` is the bridge's line.
-    pub(super) fn began(&mut self, _hello: &Value, _status: Option<&Status>, _now: Now) {}
+    pub(super) fn began(&mut self, hello: &Value, status: Option<&Status>, now: Now) {
+        self.live = None;
+        let (Some(wanted), Some(status)) = (&self.wanted, status) else { return };
+        let Some(pid) = status.pid else { return };
+        // Without a transcript there is nothing that a card could point to.
+        if hello["file"].as_str().is_none_or(str::is_empty) {
+            return;
+        }
+        let writer = match Writer::open(&wanted.folder, &status.session, pid) {
+            Ok(writer) => writer,
+            Err(error) => return self.notes.push(error.to_string()),
+        };
+        let reason = hello["reason"].as_str().unwrap_or_default();
+        let started = self.machine.process(pid).ok().and_then(|process| process.started_ms);
+        let mut card = Card::new(Facts {
+            process_started_ms: started.unwrap_or_else(|| now.wall.epoch_ms()),
+            // Whatever is listed may be started again: only what a person began in a terminal is.
+            visible: wanted.visible && hello["mode"] == "tui",
+            fork: reason == "fork",
+            fingerprint: wanted.agent_dir.as_deref().and_then(|dir| fingerprint::compute(dir, status.cwd.as_ref())),
+        });
+        match writer.before(&judge(&self.machine)) {
+            // The same process goes on with this session, after a reload or with a new host.
+            Ok(Before::Own(own)) if reason == "reload" || own.status != KingState::EXITED => card.resume(&own),
+            Ok(Before::Own(old) | Before::Dead(old)) => card.inherit(&old),
+            Ok(Before::Nothing | Before::Theirs(_)) => {}
+            Err(error) => self.notes.push(error.to_string()),
+        }
+        self.live = Some(Live {
+            writer,
+            card,
+            status: status.clone(),
+            shown: None,
+            turn: status.state == State::Busy,
+            next_look: now.mono,
+            asked: None,
+            said: None,
+        });
+        self.tick(Some(status), now);
+    }
 
-    /// Every line of the bridge, `hello` included, after the publisher has taken it.
-    pub(super) fn line(&mut self, _line: &Value, _now: Now) {}
+    /// Every line of the bridge, `hello` included, before the publisher takes it.
+    pub(super) fn line(&mut self, line: &Value, now: Now) {
+        let (Some(live), Some(wanted)) = (&mut self.live, &self.wanted) else { return };
+        let data = &line["data"];
+        match (line["t"].as_str().unwrap_or_default(), line["event"].as_str().unwrap_or_default()) {
+            ("prompt", _) => {
+                if let Some(text) = line["text"].as_str() {
+                    live.card.prompt(text);
+                }
+            }
+            ("event", "agent_start") => live.start(),
+            ("event", "message_end") => {
+                let stopped = data["message"]["stopReason"].as_str().unwrap_or_default();
+                if CEILINGS.contains(&stopped) {
+                    live.card.failed(&format!("Output ceiling reached ({stopped})"));
+                }
+            }
+            // A fork shares the process of the session it came from, and so what that process has loaded.
+            ("event", "session_start") if data["reason"] == "fork" => {
+                let parent = data["previousSessionFile"].as_str().and_then(session_of);
+                let card = parent.and_then(|parent| {
+                    KingStatus::read(&std::fs::read(wanted.folder.join(format!("{parent}.json"))).ok()?).ok()
+                });
+                if let Some(stamp) = card.and_then(|read| read.value.startup_fingerprint) {
+                    live.card.stamp(stamp);
+                }
+            }
+            ("bus", event) => {
+                if let (Some(phase), Some(id)) = (SubagentPhase::of_event(event), data["id"].as_str()) {
+                    let at = card::Now { ms: now.wall.epoch_ms(), working: live.status.state == State::Busy };
+                    live.card.subagent(phase, id, data["type"].as_str(), data["description"].as_str(), at);
+                }
+            }
+            _ => {}
+        }
+    }
 
     /// After every batch of lines, and at the deadline.
-    pub(super) fn tick(&mut self, _status: Option<&Status>, _now: Now) {}
+    pub(super) fn tick(&mut self, status: Option<&Status>, now: Now) {
+        let (Some(live), Some(status)) = (&mut self.live, status) else { return };
+        live.status = status.clone();
+        let tmux = self.wanted.as_ref().and_then(|wanted| wanted.tmux.as_ref());
+        match (status.state, live.turn) {
+            (State::Busy, false) => live.start(),
+            (State::Idle, true) => {
+                live.turn = false;
+                live.ask(tmux, true, now);
+            }
+            _ => {}
+        }
+        live.answer(now);
+        let due = now.mono >= live.next_look;
+        if due {
+            live.next_look = now.mono + LOOK;
+            if live.shown.as_ref().is_some_and(|shown| shown.status == KingState::ATTENTION) {
+                live.ask(tmux, false, now);
+            }
+        }
+        let document = live.card.document(&live.status, now.wall.epoch_ms());
+        // Until tmux has answered, nobody can say what the settled turn means.
+        let undecided = live.asked.as_ref().is_some_and(|asked| asked.settles);
+        if !undecided && (due || live.changed(&document)) {
+            let outcome = live.writer.publish(&document, &judge(&self.machine)).map_err(|error| error.to_string());
+            self.notes.extend(live.say(outcome));
+            live.shown = Some(document);
+        }
+    }
 
     /// When `tick` is wanted.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        None
+        let live = self.live.as_ref()?;
+        Some(live.asked.as_ref().map_or(live.next_look, |asked| asked.until.min(asked.next)))
     }
 
     /// The session ends, or is reloaded.
-    pub(super) fn leave(&mut self, _keep: bool, _now: Now) {}
+    pub(super) fn leave(&mut self, keep: bool, now: Now) {
+        let Some(mut live) = self.live.take() else { return };
+        if keep {
+            return;
+        }
+        let ended = live.card.ended(&live.status, now.wall.epoch_ms());
+        let outcome = live.writer.finish(&ended, &judge(&self.machine)).map_err(|error| error.to_string());
+        self.notes.extend(live.say(outcome));
+    }
+
+    /// What a person should hear of since the last call.
+    pub(super) fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+}
+
+impl Live {
+    fn start(&mut self) {
+        self.turn = true;
+        self.asked = None;
+        self.card.started();
+    }
+
+    fn changed(&self, document: &KingStatus) -> bool {
+        self.shown.as_ref().is_none_or(|shown| {
+            let mut same = document.clone();
+            same.last_activity = shown.last_activity;
+            same != *shown
+        })
+    }
+
+    /// Asks tmux whether somebody is attached. Outside tmux somebody always is.
+    fn ask(&mut self, tmux: Option<&Tmux>, settles: bool, now: Now) {
+        let child = tmux.and_then(|tmux| {
+            let mut command = Command::new("tmux");
+            command.args(["-S", &tmux.socket, "display-message", "-p"]);
+            if let Some(pane) = &tmux.pane {
+                command.args(["-t", pane]);
+            }
+            command.arg("#{session_attached}");
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()
+        });
+        match child {
+            Some(child) => self.asked = Some(Asked { child, until: now.mono + ANSWER, next: now.mono + SOON, settles }),
+            None => self.answered(true, settles),
+        }
+    }
+
+    /// Takes tmux's answer, if it is there.
+    fn answer(&mut self, now: Now) {
+        let Some(asked) = &mut self.asked else { return };
+        let ended = asked.child.try_wait();
+        let attended = match ended {
+            Ok(Some(status)) => {
+                let mut text = String::new();
+                let read = asked.child.stdout.take().map(|mut out| std::io::Read::read_to_string(&mut out, &mut text));
+                !(status.success() && matches!(read, Some(Ok(_))) && text.trim() == "0")
+            }
+            Ok(None) if now.mono < asked.until => {
+                asked.next = now.mono + SOON;
+                return;
+            }
+            _ => true,
+        };
+        if let Some(asked) = self.asked.take() {
+            let settles = asked.settles;
+            drop(asked);
+            self.answered(attended, settles);
+        }
+    }
+
+    fn answered(&mut self, attended: bool, settles: bool) {
+        if settles {
+            self.card.settled(attended);
+        } else if attended {
+            self.card.looked_at();
+        }
+    }
+
+    /// What there is to say about a write, unless it was said before.
+    fn say(&mut self, outcome: Result<Outcome, String>) -> Option<String> {
+        let text = match outcome {
+            Ok(Outcome::Written | Outcome::Unchanged) => None,
+            Ok(Outcome::NotOurs(Owner::Process(pid))) => {
+                Some(format!("the pi-king card of {} is kept by the live process {pid}", self.status.session))
+            }
+            Ok(Outcome::NotOurs(Owner::SamePi)) => Some(format!(
+                "pi-king keeps the card of {} itself: JIG_SESSION_KING is not needed",
+                self.status.session
+            )),
+            Ok(Outcome::NotOurs(Owner::Unknown)) => {
+                Some(format!("the pi-king card of {} is somebody else's", self.status.session))
+            }
+            Err(error) => Some(error),
+        };
+        let new = text.is_some() && self.said != text;
+        self.said.clone_from(&text);
+        text.filter(|_| new)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        // One that has ended already is only reaped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn judge(machine: &Machine) -> impl Fn(&KingStatus) -> Verdict + '_ {
+    |card| Verdict::parse(machine.judge(&record(card)).verdict.word()).unwrap_or_default()
+}
+
+/// The session whose transcript this is: what stands after the first `_` of `<time>_<id>.jsonl`.
+fn session_of(file: &str) -> Option<String> {
+    let stem = file.rsplit('/').next()?.strip_suffix(".jsonl")?;
+    let (_, id) = stem.split_once('_')?;
+    jig_session_king::rules::writable_id(id).then(|| id.to_owned())
 }

@@ -142,7 +142,7 @@ impl Host {
 
     /// What went wrong goes to the log: Pi's own output is its user's.
     fn note(&mut self) {
-        for note in self.publisher.notes().into_iter().chain(self.clerk.notes()) {
+        for note in self.publisher.notes().into_iter().chain(self.clerk.notes()).chain(self.king.notes()) {
             self.log.write("io", &note);
         }
     }
