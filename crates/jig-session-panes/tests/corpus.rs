@@ -80,3 +80,8 @@ fn first_captured_screens() {
 fn second_captured_screens() {
     check("captured-2", include_str!("fixtures/captured-2.jsonl"), 160);
 }
+
+#[test]
+fn third_captured_screens() {
+    check("captured-3", include_str!("fixtures/captured-3.jsonl"), 60);
+}

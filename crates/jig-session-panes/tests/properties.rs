@@ -5,10 +5,11 @@ use jig_session_panes::classify::{Classification, PaneObservation, classify};
 use jig_session_schema::live::PaneStatus;
 use serde_json::Value;
 
-const CORPORA: [&str; 3] = [
+const CORPORA: [&str; 4] = [
     include_str!("fixtures/reported.jsonl"),
     include_str!("fixtures/captured-1.jsonl"),
     include_str!("fixtures/captured-2.jsonl"),
+    include_str!("fixtures/captured-3.jsonl"),
 ];
 
 fn cases() -> impl Iterator<Item = Value> {

@@ -57,9 +57,9 @@ impl Composer {
     }
 }
 
-/// A rule begins at column 0 and may carry a label (`── Working ────`, `──── title ──`).
+/// A rule begins at column 0 and may carry labels (`── Working ────`, `─ model ──── folder ─`).
 pub(crate) fn is_rule(line: &str) -> bool {
-    line.starts_with("──")
+    line.starts_with("──") || (line.starts_with("─ ") && line.contains("──"))
 }
 
 /// A prompt begins the line and a blank, or nothing, follows it.

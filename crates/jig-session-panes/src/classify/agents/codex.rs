@@ -4,7 +4,7 @@
 use crate::classify::layout::Composer;
 use crate::classify::rule::Region::{Block, Footer, Inside, Tail, Title};
 use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu, Without};
+use crate::classify::test::Sight::{Keys, Line, Menu, Nothing, Without};
 use crate::classify::test::Test;
 use crate::classify::test::Test::{
     All, Any, Begins, Braille, Elapsed, Glyph0, Has, Indented, Ongoing, Part, Parts, Starts,
@@ -44,5 +44,7 @@ pub(crate) const AGENT: Agent = Agent {
         Rule { name: "a view holds the keyboard", when: &[(Tail(3), Line(PAGER))], says: Says::Attention },
         Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
         Rule { name: "busy row above the composer", when: &[(Block, Line(BUSY_ROW))], says: Says::Working },
+        // The composer never stands without its footer: this is a prompt that was sent just now.
+        Rule { name: "prompt without a footer", when: &[(Footer, Nothing)], says: Says::Working },
     ],
 };

@@ -33,15 +33,16 @@ pub(crate) const AGENT: Agent = Agent {
         },
         Rule {
             name: "panel in the editor's place",
-            when: &[(Inside, Line(Indented)), (Inside, Without(Not(&Indented)))],
+            when: &[(Inside, Line(All(&[Starts(" "), Not(&Starts("  "))]))), (Inside, Without(Not(&Indented)))],
             says: Says::Attention,
         },
         Rule { name: "choice at the bottom", when: &[(Tail(24), Menu(CURSOR))], says: Says::Attention },
         Rule { name: "keys at the bottom", when: &[(Tail(3), Keys)], says: Says::Attention },
         Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
+        // The spinner's frames and its words can be changed by extensions; other labels count lines or name a mode.
         Rule {
-            name: "spinner in the border",
-            when: &[(Border, Line(Any(&[Spins, All(&[Ongoing, Has("cancel)")])])))],
+            name: "work in the border",
+            when: &[(Border, Line(Any(&[Spins, Ongoing, Has("to cancel)")])))],
             says: Says::Working,
         },
         Rule {
@@ -54,9 +55,10 @@ pub(crate) const AGENT: Agent = Agent {
             when: &[(Above(8), Line(All(&[Glyph0(&['•', '◦', '●', '✻', '·']), Elapsed, Has("interrupt")])))],
             says: Says::Working,
         },
+        // Pi sets its title before it draws its first editor; without both it is a picker at its start.
         Rule {
-            name: "text with no footer below",
-            when: &[(Inside, Line(Begins(""))), (Footer, Nothing)],
+            name: "text between rules, no title yet",
+            when: &[(Inside, Line(Begins(""))), (Footer, Nothing), (Title, Without(Has("π")))],
             says: Says::Attention,
         },
         Rule {
