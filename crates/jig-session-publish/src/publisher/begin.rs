@@ -9,7 +9,7 @@ use jig_session_schema::status::{Agent, State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{limits, names};
 
-use super::file::{Found, found, same_process};
+use super::file::{Found, Written, found, same_process};
 use super::{Live, Mode, Owner, Publisher, Refused, remembered};
 use crate::Now;
 use crate::processes::Ancestor;
@@ -53,7 +53,7 @@ const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID
 struct Place {
     name: String,
     /// The document of this session and this process: it is continued.
-    own: Option<Box<Status>>,
+    own: Option<(Box<Status>, Stamp)>,
     /// Another live process has the same session.
     taken: bool,
 }
@@ -66,10 +66,11 @@ impl Publisher {
         let mut fresh = self.fresh(event, pid, at);
         fresh.state_from = Some(from.clone());
         let place = self.place(&fresh, now).ok_or(Refused::EmptyId)?;
-        let (status, continued) = match place.own {
-            Some(own) => (*own, true),
-            None => (fresh, false),
+        let (status, written) = match place.own {
+            Some((own, stamp)) => ((*own).clone(), Some(Written { stamp, status: *own })),
+            None => (fresh, None),
         };
+        let continued = written.is_some();
         let begins = self.setup.mode != Mode::OneShot { begins: false };
         let owner = match place.taken && !begins {
             _ if !continued && self.is_child(pid) => Owner::Parent,
@@ -88,8 +89,9 @@ impl Publisher {
             name: place.name,
             owner,
             capabilities: None,
-            written: None,
-            taking: owner == Owner::Us,
+            // Only a name that was looked at is taken.
+            taking: owner == Owner::Us && !continued && self.dir.is_some(),
+            written,
             dirty: true,
             next_write: Duration::ZERO,
             next_check: now.mono + limits::RESTORE_INTERVAL,
@@ -144,7 +146,7 @@ impl Publisher {
         let processes = &*self.setup.processes;
         let mut place = None;
         for name in [&plain, &hashed] {
-            let Found::Document(other, _) = found(dir, &format!("{name}.json")) else {
+            let Found::Document(other, stamp) = found(dir, &format!("{name}.json")) else {
                 place = place.or_else(|| Some(free(name)));
                 continue;
             };
@@ -156,7 +158,7 @@ impl Publisher {
                 continue;
             }
             if same_process(&other, fresh) {
-                return Some(Place { name: name.clone(), own: Some(other), taken: false });
+                return Some(Place { name: name.clone(), own: Some((other, stamp)), taken: false });
             }
             let taken = !processes.verdict(&other).is_over();
             place = place.or_else(|| Some(Place { name: name.clone(), own: None, taken }));

@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What we wrote last.
 pub(super) struct Written {
     pub(super) stamp: Stamp,
-    status: Status,
+    pub(super) status: Status,
 }
 
 /// Writes that fail.
@@ -76,8 +76,13 @@ impl Publisher {
             return;
         }
         status.updated_at = Some(now.wall);
-        let text = serde_json::to_vec(&status).unwrap_or_default();
+        let text = bounded(&mut status);
         live.session.status = status.clone();
+        let Some(text) = text else {
+            let message = format!("the status document of {} is larger than a reader takes", live.name);
+            self.pause(message.clone(), now, message);
+            return;
+        };
         match dir.write(format!("{}.json", live.name), &text) {
             Ok(stamp) => {
                 live.written = Some(Written { stamp, status });
@@ -97,12 +102,16 @@ impl Publisher {
 
     /// One message per change of error; the pauses between tries grow.
     fn failed(&mut self, error: &jig_session_atomic::Error, now: Now) {
-        let message = error.to_string();
+        let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let told = format!("{error}{hint}; the session goes on unpublished and is tried again");
+        self.pause(error.to_string(), now, told);
+    }
+
+    fn pause(&mut self, message: String, now: Now, told: String) {
         let last = self.failing.take();
         let pause = last.as_ref().map_or(FIRST_PAUSE, |last| (last.pause * 2).min(LONGEST_PAUSE));
         if last.is_none_or(|last| last.message != message) {
-            let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            self.notes.push(format!("{message}{hint}; the session goes on unpublished and is tried again"));
+            self.notes.push(told);
         }
         self.failing = Some(Failing { message, pause, retry_at: now.mono + pause });
     }
@@ -204,6 +213,17 @@ impl Publisher {
             self.notes.push(error.to_string());
         }
     }
+}
+
+/// The document as bytes. One that no reader would take loses its largest optional part; `None` when that is not
+/// enough.
+fn bounded(status: &mut Status) -> Option<Vec<u8>> {
+    let write = |status: &Status| serde_json::to_vec(status).ok().filter(|text| text.len() <= limits::STATUS_BYTES);
+    if let Some(text) = write(status) {
+        return Some(text);
+    }
+    status.context_detail = None;
+    write(status)
 }
 
 /// What stands under a name.

@@ -313,6 +313,34 @@ fn the_document_of_the_same_process_is_continued() {
 }
 
 #[test]
+fn a_document_that_is_continued_and_not_changed_is_not_written_again() {
+    let world = World::new();
+    drop(begun(&world, "s-1", 100, 0));
+    let before = fs::read(world.path("s-1")).unwrap();
+    let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+    told(&mut hook, &session("s-1", 100), 60_000);
+    hook.flush(at(60_000));
+    assert_eq!(fs::read(world.path("s-1")).unwrap(), before);
+    told(&mut hook, &count(1), 60_001);
+    assert_eq!(world.read("s-1").unwrap()["background"], 1);
+}
+
+#[test]
+fn a_document_that_no_reader_would_take_is_cut_or_not_written() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    let files: Vec<_> = (0..1000).map(|n| json!({"path": format!("/{n}/{}", "x".repeat(1100)), "tokens": 1})).collect();
+    let detail = json!({"at": at(0).wall.to_string(), "basis": "estimate", "window": 1, "total": 1, "parts": [], "tools": [],
+        "skills": [], "contextFiles": files});
+    told(&mut publisher, &event(json!({"event": "context", "tokens": 1, "window": 2, "detail": detail})), 500);
+    let document = world.read("s-1").unwrap();
+    assert_eq!((&document["context"]["tokens"], &document["contextDetail"]), (&json!(1), &Value::Null));
+    let name = json!({"event": "session", "schema": 1, "session": "s-1", "name": "x".repeat(1 << 20)});
+    told(&mut publisher, &event(name), 1000);
+    assert_eq!((world.read("s-1").unwrap(), publisher.notes().len()), (document, 1));
+}
+
+#[test]
 fn nothing_is_taken_over_from_another_process() {
     for verdict in [Verdict::Gone, Verdict::Reused] {
         let world = World::new();

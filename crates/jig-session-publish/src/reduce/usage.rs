@@ -45,7 +45,8 @@ pub(super) fn context(status: &mut Status, event: &ContextEvent, at: Timestamp) 
     let context = &mut status.context;
     context.tokens = event.tokens;
     context.window = event.window;
-    context.percent = event.percent.or_else(|| percent(event.tokens?, event.window?));
+    let given = event.percent.filter(|percent| percent.is_finite()).map(|percent| tenths(percent * 10.0));
+    context.percent = given.or_else(|| percent(event.tokens?, event.window?));
     event.detail.clone().apply(&mut status.context_detail);
     if let (Patch::Set(_), Some(detail)) = (&event.detail, &mut status.context_detail) {
         detail.at = detail.at.or(Some(at));
@@ -58,5 +59,9 @@ fn percent(tokens: u64, window: u64) -> Option<f64> {
     if window == 0 {
         return None;
     }
-    Some(((tokens as f64 / window as f64) * 1000.0).round().min(1000.0) / 10.0)
+    Some(tenths(tokens as f64 / window as f64 * 1000.0))
+}
+
+fn tenths(tenths: f64) -> f64 {
+    tenths.round().clamp(0.0, 1000.0) / 10.0
 }

@@ -53,15 +53,22 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// What is said about the files. The feeder is never disturbed by it: it may not even read our stderr.
+    /// What is said about the files.
     fn tell(&mut self) {
         for note in self.publisher.notes().into_iter().chain(self.clerk.notes()) {
-            self.app.note(&format!("jig-session: {note}"));
+            self.say(&note);
         }
     }
 
     fn bad(&self, number: u64, why: &str) {
-        self.app.note(&format!("jig-session: line {number}: {why}"));
+        self.say(&format!("line {number}: {why}"));
+    }
+
+    /// The feeder is never disturbed by what is said: one that does not read our stderr does not hear it.
+    fn say(&self, text: &str) {
+        if has_room(rustix::stdio::stderr()) {
+            self.app.note(&format!("jig-session: {text}"));
+        }
     }
 
     fn close(&mut self, keep: bool, now: Now) {
@@ -87,12 +94,16 @@ impl Publish<'_> {
     /// Hands an accepted request to the feeder. One that does not read its requests gets none: waiting for it would
     /// hold up the session's own events. The switch is then answered as not done, when its time is over.
     fn order(&self, order: &Order) {
-        let mut stdout = [PollFd::from_borrowed_fd(rustix::stdio::stdout(), PollFlags::OUT)];
-        let ready = poll(&mut stdout, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
-        if !ready || self.app.print_json(order).is_err() {
-            self.app.note("jig-session: a request was accepted and nobody reads stdout");
+        if !has_room(rustix::stdio::stdout()) || self.app.print_json(order).is_err() {
+            self.say("a request was accepted and nobody reads stdout");
         }
     }
+}
+
+/// Whether a line can be written without waiting for its reader.
+fn has_room(stream: BorrowedFd<'_>) -> bool {
+    let mut stream = [PollFd::from_borrowed_fd(stream, PollFlags::OUT)];
+    poll(&mut stream, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 impl Service for Publish<'_> {
