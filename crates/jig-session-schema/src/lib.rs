@@ -45,6 +45,7 @@ pub mod request;
 pub mod row;
 mod sha256;
 pub mod shape;
+mod skim;
 pub mod status;
 mod summary;
 pub mod time;

@@ -9,11 +9,11 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-use crate::json;
 use crate::limits::{COUNT_MAX, DOCUMENT_BYTES};
 use crate::read::{Read, ReadError};
 use crate::row::Summary;
 use crate::shape::Unknown;
+use crate::skim::{self, Odd};
 use crate::status::{Agent, Attention, Context, Model, Process, Usage};
 use crate::time::Timestamp;
 
@@ -23,8 +23,9 @@ impl Summary {
     /// # Errors
     /// As [`Summary::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
-        let bounded = bytes.len() <= DOCUMENT_BYTES && !json::is_too_deep(bytes);
-        if bounded && let Ok(Plain(value)) = serde_json::from_slice::<Plain<Self>>(bytes) {
+        if bytes.len() <= DOCUMENT_BYTES
+            && let Ok(value) = quick(bytes)
+        {
             return Ok(Read { value, problems: Vec::new() });
         }
         let mut read = Self::read(bytes)?;
@@ -157,11 +158,10 @@ fields! {
 }
 
 macro_rules! quick {
-    ($Ty:ident, requires [$($required:ident),*], { $( $field:ident = $key:literal ,)* } $(, $version:ident = $version_key:literal is 1)?) => {
+    ($Ty:ident, requires [$($required:ident),*], { $( $field:ident = $key:literal ,)* }) => {
         impl Quick for $Ty {
             fn take<'de, M: MapAccess<'de>>(mut map: M) -> Result<Self, M::Error> {
                 $( let mut $field = None; )*
-                $( let mut $version: Option<u8> = None; )?
                 while let Some(Key(key)) = map.next_key()? {
                     match &*key {
                         $( $key => {
@@ -171,14 +171,12 @@ macro_rules! quick {
                             }
                             $field = Some(map.next_value()?);
                         } )*
-                        $( $version_key if $version.is_none() => $version = Some(map.next_value()?),
-                        $version_key => return Err(M::Error::custom("twice the same key")), )?
                         _ => {
                             map.next_value::<IgnoredAny>()?;
                         }
                     }
                 }
-                let complete = true $(&& $required.is_some())* $(&& $version == Some(1))?;
+                let complete = true $(&& $required.is_some())*;
                 if !complete {
                     return Err(M::Error::custom("incomplete"));
                 }
@@ -192,13 +190,48 @@ macro_rules! quick {
     };
 }
 
-quick!(Summary, requires [session], {
-    session = "session", pid = "pid", cwd = "cwd", terminal = "terminal", terminal_from = "terminalFrom",
-    agent_dir = "agentDir", model = "model", state = "state", context = "context", usage = "usage",
-    started_at = "startedAt", updated_at = "updatedAt", agent = "agent", name = "name", process = "process",
-    attention = "attention", state_from = "stateFrom", state_at = "stateAt", background = "background",
-    tmux_pane = "tmuxPane", tmux_socket = "tmuxSocket", transcript = "transcript",
-}, schema = "schema" is 1);
+/// Takes one field's value. Of two equal keys the last one counts: the lenient reader knows how.
+fn set<F: serde::de::DeserializeOwned>(place: &mut Option<F>, value: &[u8]) -> Result<(), Odd> {
+    if place.is_some() {
+        return Err(Odd);
+    }
+    *place = Some(serde_json::from_slice(value).map_err(|_| Odd)?);
+    Ok(())
+}
+
+macro_rules! summary {
+    (requires $required:ident; $( $field:ident = $key:literal ,)*) => {
+        /// Only the summary's fields are parsed.
+        fn quick(bytes: &[u8]) -> Result<Summary, Odd> {
+            $( let mut $field = None; )*
+            let mut version: Option<u8> = None;
+            skim::fields(bytes, |key, value| match key {
+                $( $key => set(&mut $field, value), )*
+                b"schema" => set(&mut version, value),
+                // A key in another spelling may be one of these.
+                _ if key.contains(&b'\\') => Err(Odd),
+                _ => Ok(()),
+            })?;
+            if $required.is_none() || version != Some(1) {
+                return Err(Odd);
+            }
+            let mut out = Summary::default();
+            $( if let Some(form) = $field {
+                out.$field = Field::from(form);
+            } )*
+            Ok(out)
+        }
+    };
+}
+
+summary! {
+    requires session;
+    session = b"session", pid = b"pid", cwd = b"cwd", terminal = b"terminal", terminal_from = b"terminalFrom",
+    agent_dir = b"agentDir", model = b"model", state = b"state", context = b"context", usage = b"usage",
+    started_at = b"startedAt", updated_at = b"updatedAt", agent = b"agent", name = b"name", process = b"process",
+    attention = b"attention", state_from = b"stateFrom", state_at = b"stateAt", background = b"background",
+    tmux_pane = b"tmuxPane", tmux_socket = b"tmuxSocket", transcript = b"transcript",
+}
 quick!(Model, requires [id], { provider = "provider", id = "id", name = "name", });
 quick!(Agent, requires [name], { name = "name", version = "version", });
 quick!(Process, requires [], {
@@ -242,7 +275,7 @@ mod tests {
     #[test]
     fn a_plain_file_is_taken_without_the_lenient_reader() {
         let text = full().to_string();
-        let Plain(quick) = serde_json::from_slice::<Plain<Summary>>(text.as_bytes()).expect("the quick way");
+        let quick = quick(text.as_bytes()).expect("the quick way");
         assert_eq!(quick, slow(text.as_bytes()).expect("the lenient way").value);
     }
 

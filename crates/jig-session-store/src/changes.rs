@@ -168,9 +168,9 @@ mod tests {
         let bad =
             Problem::new().path(Some("/s/x.json".into())).reason(ProblemReason::EMPTY).message("it is empty".into());
         let mut tracker = Tracker::default();
-        assert_eq!(tracker.update(&[], &[], &[bad.clone()]), [Change::Problem(bad.clone())]);
-        assert_eq!(tracker.update(&[], &[], &[bad.clone()]), []);
+        assert_eq!(tracker.update(&[], &[], std::slice::from_ref(&bad)), [Change::Problem(bad.clone())]);
+        assert_eq!(tracker.update(&[], &[], std::slice::from_ref(&bad)), []);
         assert_eq!(tracker.update(&[], &[], &[]), []);
-        assert_eq!(tracker.update(&[], &[], &[bad.clone()]), [Change::Problem(bad)]);
+        assert_eq!(tracker.update(&[], &[], std::slice::from_ref(&bad)), [Change::Problem(bad)]);
     }
 }

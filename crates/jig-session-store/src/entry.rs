@@ -48,17 +48,17 @@ impl Session {
     pub fn record(&self) -> Record<'_> {
         let process = self.process.as_ref();
         let stamps = [self.row.started_at, self.row.updated_at];
-        let mut record = Record::default();
-        record.pid = self.row.pid.map(i64::from);
-        record.start = process.and_then(|process| process.start.as_deref());
-        record.boot_id = process.and_then(|process| process.boot_id.as_deref());
-        record.pid_namespace = process.and_then(|process| process.pid_namespace.as_deref());
-        record.machine = process.and_then(|process| process.machine.as_deref());
-        record.shared = process.is_some_and(Process::is_shared);
-        record.written_ms = stamps.into_iter().flatten().map(|stamp| stamp.epoch_ms()).max();
-        record.file_ms = Some(self.stamp.modified_ms());
-        record.local = self.local;
-        record
+        Record {
+            pid: self.row.pid.map(i64::from),
+            start: process.and_then(|process| process.start.as_deref()),
+            boot_id: process.and_then(|process| process.boot_id.as_deref()),
+            pid_namespace: process.and_then(|process| process.pid_namespace.as_deref()),
+            machine: process.and_then(|process| process.machine.as_deref()),
+            shared: process.is_some_and(Process::is_shared),
+            written_ms: stamps.into_iter().flatten().map(|stamp| stamp.epoch_ms()).max(),
+            file_ms: Some(self.stamp.modified_ms()),
+            local: self.local,
+        }
     }
 
     /// Sets the verdict.

@@ -165,7 +165,8 @@ mod tests {
             fs::create_dir(&folder).expect("made");
             hints.renew();
             if let Some(trouble) = hints.trouble() {
-                eprintln!("SKIPPED a_rename_is_heard_also_in_a_folder_made_later_or_anew: {trouble}");
+                let line = format!("SKIPPED a_rename_is_heard_also_in_a_folder_made_later_or_anew: {trouble}");
+                let _ = io::Write::write_all(&mut io::stderr(), format!("{line}\n").as_bytes());
                 return;
             }
             fs::write(folder.join(".a.tmp"), "{}").expect("written");

@@ -1,11 +1,11 @@
 //! One session is one row, and not every row is listed.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use jig_session_schema::limits::FOREIGN_AGE;
 use jig_session_schema::row::{Detail, Row, Source, Verdict};
-use jig_session_schema::status::State;
+use jig_session_schema::status::{AgentName, State};
 use jig_session_schema::time::Timestamp;
 
 use crate::entry::Session;
@@ -20,6 +20,12 @@ pub fn is_live(row: &Row) -> bool {
 /// live one counts, then the one that was written last.
 #[must_use]
 pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
+    // Nearly always every id is there once, and nothing needs to move.
+    let mut ids = HashSet::with_capacity(sessions.len());
+    if sessions.iter().all(|session| ids.insert(session.row.session.as_str())) {
+        return sessions;
+    }
+    drop(ids);
     let mut kept: Vec<Session> = Vec::with_capacity(sessions.len());
     let mut places: HashMap<String, usize> = HashMap::with_capacity(sessions.len());
     for session in sessions {
@@ -46,17 +52,37 @@ fn rank(row: &Row) -> (bool, bool, Option<Timestamp>) {
 /// Which of the sessions are listed when not all are asked for; `now` is the reader's time.
 #[must_use]
 pub fn listed(sessions: &[Session], now: Timestamp) -> Vec<bool> {
-    sessions.iter().map(|session| is_listed(session, sessions, now)).collect()
+    let seats = seats(sessions);
+    sessions.iter().map(|session| is_listed(session, &seats, now)).collect()
 }
 
-fn is_listed(session: &Session, all: &[Session], now: Timestamp) -> bool {
+/// The live processes of each agent in each folder.
+type Seats<'a> = HashMap<(AgentName, &'a str), Vec<Option<u32>>>;
+
+/// Counted only if a shared process asks for them.
+fn seats(sessions: &[Session]) -> Seats<'_> {
+    let mut seats = Seats::new();
+    if sessions.iter().any(|session| session.row.detail == Some(Detail::SHARED_PROCESS)) {
+        let alive = |row: &Row| matches!(row.verdict, Verdict::Alive | Verdict::Unverified);
+        for row in sessions.iter().map(|session| &session.row).filter(|row| alive(row)) {
+            let pids = seats.entry((row.agent_name(), row.cwd.as_str())).or_default();
+            // Two differing processes are enough to be company for any.
+            if pids.len() < 2 && !pids.contains(&row.pid) {
+                pids.push(row.pid);
+            }
+        }
+    }
+    seats
+}
+
+fn is_listed(session: &Session, seats: &Seats<'_>, now: Timestamp) -> bool {
     let row = &session.row;
     if !is_live(row) || (row.source == Source::PiKing && !session.visible) {
         return false;
     }
     match &row.detail {
         Some(detail) if *detail == Detail::OTHER_MACHINE => is_recent(row, now),
-        Some(detail) if *detail == Detail::SHARED_PROCESS => row.state != State::Idle || has_company(row, all),
+        Some(detail) if *detail == Detail::SHARED_PROCESS => row.state != State::Idle || has_company(row, seats),
         _ => true,
     }
 }
@@ -68,17 +94,15 @@ fn is_recent(row: &Row, now: Timestamp) -> bool {
 }
 
 /// Whether another live process of the same agent works in the same folder: the seat that the shared process serves.
-fn has_company(row: &Row, all: &[Session]) -> bool {
-    let alive = |verdict| matches!(verdict, Verdict::Alive | Verdict::Unverified);
-    all.iter().map(|other| &other.row).any(|other| {
-        other.pid != row.pid && other.cwd == row.cwd && other.agent_name() == row.agent_name() && alive(other.verdict)
-    })
+fn has_company(row: &Row, seats: &Seats<'_>) -> bool {
+    let pids = seats.get(&(row.agent_name(), row.cwd.as_str()));
+    pids.is_some_and(|pids| pids.iter().any(|pid| *pid != row.pid))
 }
 
 #[cfg(test)]
 mod tests {
     use jig_session_atomic::Stamp;
-    use jig_session_schema::status::{Agent, AgentName};
+    use jig_session_schema::status::Agent;
 
     use super::*;
 

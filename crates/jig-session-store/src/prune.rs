@@ -126,10 +126,9 @@ impl Pruner<'_> {
     fn temporary(&mut self, name: &OsStr) {
         let Some(FileName::Temporary { pid, .. }) = name.to_str().map(file_name) else { return };
         let Ok(Some(stamp)) = self.dir.stamp(name) else { return };
-        let mut record = Record::default();
-        record.pid = Some(i64::from(pid));
-        record.written_ms = Some(stamp.modified_ms());
-        record.local = self.dir.is_local();
+        let at = Some(stamp.modified_ms());
+        let record =
+            Record { pid: Some(i64::from(pid)), written_ms: at, local: self.dir.is_local(), ..Record::default() };
         let judged = self.judge.judge(&record);
         let abandoned = self.plan.now_ms.saturating_sub(stamp.modified_ms()) > ABANDONED_MS;
         if judged.verdict.is_over() {

@@ -122,10 +122,9 @@ impl Folder {
         let Some(dir) = PrivateDir::open_existing(&self.path)? else { return Ok(()) };
         let place = Place::of(&dir);
         for name in dir.documents()? {
-            match self.read(&place, &name, buffer) {
-                Some((_, content)) => look.add(content),
-                // Gone between the listing and the reading.
-                None => {}
+            // One that is gone between the listing and the reading is none.
+            if let Some((_, content)) = self.read(&place, &name, buffer) {
+                look.add(content);
             }
         }
         Ok(())

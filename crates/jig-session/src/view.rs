@@ -26,8 +26,7 @@ pub(crate) struct View {
 impl View {
     /// Makes the view of one look.
     pub(crate) fn of(look: Look, at: Timestamp) -> Self {
-        let mut sessions = joined(look.sessions);
-        sessions.sort_by(|a, b| by_urgency(&a.row, &b.row));
+        let sessions = in_order(joined(look.sessions));
         let mut problems = look.problems;
         problems.sort_by(|a, b| a.path.cmp(&b.path));
         Self { at, sessions, problems }
@@ -47,6 +46,14 @@ impl View {
     pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
         self.sessions.iter().map(|session| &session.row)
     }
+}
+
+/// Rows are large: their places are sorted, and each row then moves once.
+fn in_order(sessions: Vec<Session>) -> Vec<Session> {
+    let mut places: Vec<usize> = (0..sessions.len()).collect();
+    places.sort_by(|&a, &b| by_urgency(&sessions[a].row, &sessions[b].row));
+    let mut unordered: Vec<Option<Session>> = sessions.into_iter().map(Some).collect();
+    places.into_iter().filter_map(|place| unordered[place].take()).collect()
 }
 
 /// Looks at both folders once.
