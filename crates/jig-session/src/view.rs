@@ -58,11 +58,18 @@ fn in_order(sessions: Vec<Session>) -> Vec<Session> {
 
 /// Looks at both folders once.
 pub(crate) fn load(app: &App) -> Result<View, Failure> {
-    let places = app.places();
-    let mut store = Store::new(&places.sessions, &places.king);
+    let mut store = store(app);
     let machine = Machine::new();
     let look = store.look(&mut Probes::new(&machine))?;
     Ok(View::of(look, app.now()))
+}
+
+/// Says which variables count as unset, since a person would look in the wrong folder. With `--json` stderr holds error
+/// documents only: there `paths` and `doctor` tell it.
+pub(crate) fn note_ignored(app: &App) {
+    for ignored in app.places().ignored.iter().filter(|_| !app.json) {
+        app.note(&format!("note: {} counts as unset: it {}", ignored.name, ignored.why));
+    }
 }
 
 /// The store of this run, for commands that look more than once.

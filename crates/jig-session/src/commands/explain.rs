@@ -20,6 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    view::note_ignored(app);
     let view = view::load(app)?;
     let session = select::pick(app, &view, &args.session)?;
     let explain = explain(session, &view);

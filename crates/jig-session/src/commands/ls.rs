@@ -16,6 +16,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    view::note_ignored(app);
     let view = view::load(app)?;
     let listed: Vec<&Row> = view.listed(args.all).map(|session| &session.row).collect();
     if app.json {

@@ -7,6 +7,7 @@ use jig_session_schema::documents::{Paths, Place};
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
 use crate::sanitise::clean;
+use crate::view;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
@@ -42,9 +43,7 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
         }
         app.print(&out)?;
     }
-    for ignored in &places.ignored {
-        app.note(&format!("note: {} counts as unset: it {}", ignored.name, ignored.why));
-    }
+    view::note_ignored(app);
     Ok(Exit::OK)
 }
 

@@ -21,6 +21,7 @@ pub(crate) struct Args {
 const SHOWN: usize = 8;
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
+    view::note_ignored(app);
     let view = view::load(app)?;
     let session = select::pick(app, &view, &args.session)?;
     let document = view::document(&session.row)?;

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::follow::Follow;
 use crate::sanitise::clean;
-use crate::{rows, select};
+use crate::{rows, select, view};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -33,6 +33,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let deadline = args.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    view::note_ignored(app);
     let mut follow = Follow::new(app);
     let view = follow.look()?;
     let mut row = select::pick(app, &view, &args.session)?.row.clone();

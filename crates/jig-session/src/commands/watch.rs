@@ -17,7 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::follow::Follow;
 use crate::rows;
 use crate::sanitise::clean;
-use crate::view::View;
+use crate::view::{self, View};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -32,6 +32,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let runner = args.exec.as_deref().map(|command| Runner::start(command, app.json));
+    view::note_ignored(app);
     let mut follow = Follow::new(app);
     let mut tracker = Tracker::default();
     let mut trouble = None;

@@ -7,5 +7,6 @@ mod following;
 mod harness;
 mod hostile;
 mod listing;
+mod readme;
 mod single;
 mod verdicts;
