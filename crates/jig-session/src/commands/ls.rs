@@ -24,6 +24,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     } else {
         text(app, &view, &listed, args.all)?;
     }
+    drop(listed);
+    // The program ends here: giving back ten thousand rows one by one is work for nobody.
+    std::mem::forget(view);
     Ok(Exit::OK)
 }
 
