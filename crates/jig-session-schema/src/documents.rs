@@ -1,6 +1,6 @@
 //! What the reading commands print with `--json`, one document or line each.
 
-use crate::row::{Problem, Row, Verdict};
+use crate::row::{Problem, Row};
 use crate::shape::Tag;
 use crate::status::{Attention, ContextDetail, Process, State, StateFrom};
 use crate::time::Timestamp;
@@ -400,10 +400,4 @@ record! {
         /// The same as text.
         needed text: String = "text",
     }
-}
-
-/// The word under which `prune` names a row's verdict.
-#[must_use]
-pub fn prune_word(verdict: Verdict) -> &'static str {
-    verdict.as_str()
 }

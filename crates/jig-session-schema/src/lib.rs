@@ -27,14 +27,17 @@ mod record;
 mod words_macros;
 
 pub mod bridge;
+mod bridge_host;
 pub mod bulk;
 pub mod bus;
 pub mod bus_result;
+mod context_detail;
 pub mod documents;
 pub mod error;
 pub mod event;
 pub mod formats;
 pub mod json;
+mod json_schema;
 pub mod king;
 pub mod limits;
 pub mod live;

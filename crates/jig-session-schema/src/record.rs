@@ -227,7 +227,7 @@ macro_rules! schemars_impl {
             }
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::shape::described_to::<Self>(generator)
+                $crate::json_schema::described_to::<Self>(generator)
             }
         }
     };
