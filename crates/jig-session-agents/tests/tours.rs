@@ -95,8 +95,7 @@ impl Player {
 }
 
 fn play(tour: &Tour) -> Vec<Run> {
-    let mut player =
-        Player { bridge: Bridge::new(), session: None, states: Vec::new(), kept: false, runs: Vec::new() };
+    let mut player = Player { bridge: Bridge::new(), session: None, states: Vec::new(), kept: false, runs: Vec::new() };
     let mut idle_calls = Vec::new();
     for recorded in lines(tour.bridge) {
         let line = &recorded["line"];
@@ -318,7 +317,11 @@ fn states_follow_the_runs() {
             assert!(run.states.contains(&"busy".to_owned()), "{version}");
             assert_eq!(run.states[0], "idle", "{version}");
         }
-        assert_eq!(runs[0].states.iter().filter(|state| *state == "error").count(), 1, "{version}: one run ended in an error");
+        assert_eq!(
+            runs[0].states.iter().filter(|state| *state == "error").count(),
+            1,
+            "{version}: one run ended in an error"
+        );
     }
 }
 

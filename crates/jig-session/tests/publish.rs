@@ -56,7 +56,10 @@ fn a_session_is_published_changes_and_goes() {
     let document = until(&env, "s-1", "the file appears", |_| true);
     // The feeder, this test, is the agent: no shell stands between.
     let own = std::process::id();
-    assert_eq!((&document["pid"], &document["name"], &document["state"]), (&json!(own), &json!("billing"), &json!("idle")));
+    assert_eq!(
+        (&document["pid"], &document["name"], &document["state"]),
+        (&json!(own), &json!("billing"), &json!("idle"))
+    );
     assert_eq!(document["agent"], json!({"name": "acme"}));
     assert_eq!(document["process"]["start"], common::identity(own)["start"]);
     for line in [
@@ -66,7 +69,9 @@ fn a_session_is_published_changes_and_goes() {
     ] {
         publish.send(line);
     }
-    until(&env, "s-1", "it is busy", |document| document["state"] == "busy" && document["recent"][0]["outcome"] == "running");
+    until(&env, "s-1", "it is busy", |document| {
+        document["state"] == "busy" && document["recent"][0]["outcome"] == "running"
+    });
     for line in [
         r#"{"event":"tool","phase":"end","id":"c1","outcome":"ok"}"#,
         r#"{"event":"output","path":"src/api.rs","action":"edited"}"#,
@@ -225,7 +230,8 @@ fn two_ids_with_one_safe_name_have_two_files() {
     let mut other = env.start(&PUBLISH);
     other.send(&begin("a/b", second.pid()));
     eventually("the second file appears", || (names(&env).len() == 2).then_some(()));
-    let mut sessions: Vec<_> = names(&env).iter().map(|name| read(&env.sessions_dir().join(name)).unwrap()["session"].clone()).collect();
+    let mut sessions: Vec<_> =
+        names(&env).iter().map(|name| read(&env.sessions_dir().join(name)).unwrap()["session"].clone()).collect();
     sessions.sort_by_key(ToString::to_string);
     assert_eq!(sessions, ["a/b", "a_b"]);
     one.end().exits(0);
@@ -316,7 +322,10 @@ fn tickets(env: &TestEnvironment) -> PathBuf {
     let config = r#"{"memory":{"dir":"~/tickets"},"workflow":{"dirs":["~/flows"]},"jira":{"site":"jira.example.org"}}"#;
     put(&home.join(".config/jig/config.json"), config);
     put(&home.join("tickets/APP-12/ticket.json"), r#"{"title":"Log in"}"#);
-    put(&home.join("tickets/APP-12/workflow.json"), r#"{"name":"delivery","stages":["plan","build"],"current":"build"}"#);
+    put(
+        &home.join("tickets/APP-12/workflow.json"),
+        r#"{"name":"delivery","stages":["plan","build"],"current":"build"}"#,
+    );
     put(&home.join("tickets/APP-12/plan.md"), "x");
     put(&home.join("tickets/APP-12/evidence/tools/raw.txt"), "x");
     put(&home.join("tickets/APP-13/notes.txt"), "x");
@@ -332,10 +341,16 @@ fn ticket_workflow_and_the_tickets_files_come_from_the_environment() {
     let document = kept(&env, &[]);
     let url = "https://jira.example.org/browse/APP-12";
     assert_eq!(document["ticket"], json!({"key": "APP-12", "title": "Log in", "url": url}));
-    assert_eq!(document["workflow"], json!({"name": "delivery", "stages": ["plan", "build"], "current": "build", "prs": []}));
+    assert_eq!(
+        document["workflow"],
+        json!({"name": "delivery", "stages": ["plan", "build"], "current": "build", "prs": []})
+    );
     let outputs = document["outputs"].as_array().unwrap();
     assert_eq!(outputs.len(), 1, "{outputs:?}");
-    assert_eq!((&outputs[0]["path"], &outputs[0]["action"]), (&json!(home.join("tickets/APP-12/plan.md")), &json!("ticket")));
+    assert_eq!(
+        (&outputs[0]["path"], &outputs[0]["action"]),
+        (&json!(home.join("tickets/APP-12/plan.md")), &json!("ticket"))
+    );
 }
 
 #[test]
@@ -367,7 +382,9 @@ fn the_branch_names_the_ticket_and_files_name_their_repository() {
 /// A running `publish` that takes requests for one tool.
 fn asked(env: &TestEnvironment) -> Running {
     let mut publish = publishing(env, "s-1", std::process::id());
-    publish.send(r#"{"event":"capabilities","tools":[{"name":"bash","on":true}],"skills":[],"accepts":["tools","reload"]}"#);
+    publish.send(
+        r#"{"event":"capabilities","tools":[{"name":"bash","on":true}],"skills":[],"accepts":["tools","reload"]}"#,
+    );
     until(env, "s-1", "its capabilities are known", |document| document["accepts"].is_array());
     publish
 }
@@ -380,7 +397,11 @@ fn request(env: &TestEnvironment, request: &Value) {
 fn a_switch_is_handed_to_the_feeder_and_answered_when_it_was_applied() {
     for (applied, ok, message) in [
         (json!({"event": "applied", "id": "r1", "ok": true}), true, "tools: bash off; ignored: no tool nosuch"),
-        (json!({"event": "applied", "id": "r1", "ok": false, "message": "no"}), false, "ignored: no tool nosuch; failed: no"),
+        (
+            json!({"event": "applied", "id": "r1", "ok": false, "message": "no"}),
+            false,
+            "ignored: no tool nosuch; failed: no",
+        ),
     ] {
         let env = TestEnvironment::new();
         let mut publish = asked(&env);
@@ -388,7 +409,10 @@ fn a_switch_is_handed_to_the_feeder_and_answered_when_it_was_applied() {
         assert_eq!(publish.json_line(), json!({"op": "switch", "id": "r1", "tools": {"bash": false}, "skills": {}}));
         publish.send(&applied.to_string());
         let document = until(&env, "s-1", "it is answered", |document| document["lastRequest"]["id"] == "r1");
-        assert_eq!((&document["lastRequest"]["ok"], &document["lastRequest"]["message"]), (&json!(ok), &json!(message)));
+        assert_eq!(
+            (&document["lastRequest"]["ok"], &document["lastRequest"]["message"]),
+            (&json!(ok), &json!(message))
+        );
         assert_eq!(document["recentRequests"][0], document["lastRequest"]);
         publish.end().exits(0);
     }
@@ -412,7 +436,10 @@ fn a_reload_waits_until_the_session_is_idle_and_is_done_before_it_is_asked_for()
     publish.send(r#"{"event":"turn","phase":"start"}"#);
     request(&env, &json!({"schema": 1, "id": "r1", "reload": true}));
     let document = until(&env, "s-1", "it is answered", |document| document["lastRequest"]["id"] == "r1");
-    assert_eq!((&document["lastRequest"]["reload"], &document["lastRequest"]["message"]), (&json!("due"), &json!("reload when idle")));
+    assert_eq!(
+        (&document["lastRequest"]["reload"], &document["lastRequest"]["message"]),
+        (&json!("due"), &json!("reload when idle"))
+    );
     publish.send(r#"{"event":"turn","phase":"settled"}"#);
     assert_eq!(publish.json_line(), json!({"op": "reload", "id": "r1"}));
     assert_eq!(read(&path(&env, "s-1")).unwrap()["lastRequest"]["reload"], "done");

@@ -87,7 +87,9 @@ fn a_host_that_began_anew_in_a_turn_tells_its_dialogs() {
 
 #[test]
 fn mcp_tools_are_server_and_tool() {
-    let start = |name: &str| event("tool_execution_start", json!({"toolCallId": "c", "toolName": name, "args": {"action": "x"}}));
+    let start = |name: &str| {
+        event("tool_execution_start", json!({"toolCallId": "c", "toolName": name, "args": {"action": "x"}}))
+    };
     for (name, tool, action) in [
         ("mcp__github__list_prs", "github", json!("list_prs")),
         ("mcp__a__b__c", "a", json!("b__c")),
@@ -101,11 +103,15 @@ fn mcp_tools_are_server_and_tool() {
 
 #[test]
 fn only_a_good_edit_or_write_is_an_output() {
-    for (tool, failed, action) in
-        [("write", false, Some("written")), ("edit", false, Some("edited")), ("write", true, None), ("read", false, None)]
-    {
+    for (tool, failed, action) in [
+        ("write", false, Some("written")),
+        ("edit", false, Some("edited")),
+        ("write", true, None),
+        ("read", false, None),
+    ] {
         let data = json!({"toolCallId": "c", "toolName": tool, "isError": failed, "args": {"path": "a.rs"}});
-        let events = told(&mut begun(), [event("tool_execution_start", data.clone()), event("tool_execution_end", data)]);
+        let events =
+            told(&mut begun(), [event("tool_execution_start", data.clone()), event("tool_execution_end", data)]);
         let output = events.iter().find(|event| event["event"] == "output");
         assert_eq!(output.map(|output| output["action"].as_str().unwrap()), action, "{tool} {failed}");
         assert!(output.is_none_or(|output| output["path"] == "a.rs"));
@@ -170,7 +176,14 @@ fn subagents_are_counted_in_the_background() {
     let bus = |name: &str, id: &str| json!({"t": "bus", "event": format!("subagents:{name}"), "data": {"id": id, "type": "x"}});
     let events = told(
         &mut begun(),
-        [bus("created", "a"), bus("started", "a"), bus("started", "b"), bus("completed", "a"), bus("failed", "b"), bus("failed", "b")],
+        [
+            bus("created", "a"),
+            bus("started", "a"),
+            bus("started", "b"),
+            bus("completed", "a"),
+            bus("failed", "b"),
+            bus("failed", "b"),
+        ],
     );
     let counts: Vec<_> = events.iter().map(|event| event["count"].as_u64().unwrap()).collect();
     assert_eq!(counts, [1, 2, 1, 0]);
@@ -186,20 +199,31 @@ fn bye_keeps_the_file_for_a_reload_only() {
 
 #[test]
 fn a_message_with_tokens_and_no_cost_had_no_price() {
-    let message = |cost: f64, tokens: u64| event("message_end", json!({"message": {"role": "assistant", "stopReason": "stop",
-        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": cost}}}}));
+    let message = |cost: f64, tokens: u64| {
+        event(
+            "message_end",
+            json!({"message": {"role": "assistant", "stopReason": "stop",
+        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": cost}}}}),
+        )
+    };
     assert_eq!(told(&mut begun(), [message(0.0, 0)]), Vec::<Value>::new());
     let events = told(&mut begun(), [message(0.5, 10), message(0.0, 10)]);
-    let usage: Vec<_> = events.iter().filter(|event| event["event"] == "usage").map(|event| event.get("cost")).collect();
+    let usage: Vec<_> =
+        events.iter().filter(|event| event["event"] == "usage").map(|event| event.get("cost")).collect();
     assert_eq!(usage, [Some(&json!(0.5)), None]);
 }
 
 #[test]
 fn entries_come_page_by_page_and_count_what_was_used_meanwhile() {
-    let entry = |id: &str, tokens: u64| json!({"id": id, "type": "message", "role": "assistant", "at": "2026-11-29T18:18:49.385Z",
-        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}});
+    let entry = |id: &str, tokens: u64| {
+        json!({"id": id, "type": "message", "role": "assistant", "at": "2026-11-29T18:18:49.385Z",
+        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}})
+    };
     let page = |entries: Vec<Value>, more: bool| json!({"t": "entries", "id": 1, "entries": entries, "more": more});
-    let live = event("message_end", json!({"message": {"role": "assistant", "usage": {"input": 5, "output": 0, "totalTokens": 5, "cost": {"total": 0.5}}}}));
+    let live = event(
+        "message_end",
+        json!({"message": {"role": "assistant", "usage": {"input": 5, "output": 0, "totalTokens": 5, "cost": {"total": 0.5}}}}),
+    );
     let mut bridge = begun();
     assert_eq!(told(&mut bridge, [page(vec![entry("a", 10)], true)]), Vec::<Value>::new());
     told(&mut bridge, [live]);
@@ -211,15 +235,18 @@ fn entries_come_page_by_page_and_count_what_was_used_meanwhile() {
 #[test]
 fn a_session_without_entries_has_used_nothing() {
     let events = told(&mut begun(), [json!({"t": "entries", "id": 1, "entries": [], "more": false})]);
-    let usage = json!({"event": "usage", "mode": "set", "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": 0.0});
+    let usage =
+        json!({"event": "usage", "mode": "set", "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": 0.0});
     assert_eq!(events[0], usage);
     assert_eq!((&events[1]["tokens"], &events[1]["window"]), (&Value::Null, &json!(1000)));
 }
 
 #[test]
 fn entries_off_the_branch_count_as_used_but_fill_no_context() {
-    let entry = |tokens: u64, inside: bool| json!({"id": "x", "type": "message", "role": "assistant", "inContext": inside,
-        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}});
+    let entry = |tokens: u64, inside: bool| {
+        json!({"id": "x", "type": "message", "role": "assistant", "inContext": inside,
+        "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}})
+    };
     let line = json!({"t": "entries", "id": 1, "entries": [entry(10, true), entry(99, false)], "more": false});
     let events = told(&mut begun(), [line]);
     assert_eq!((&events[0]["input"], &events[1]["tokens"]), (&json!(109), &json!(10)));
@@ -227,9 +254,13 @@ fn entries_off_the_branch_count_as_used_but_fill_no_context() {
 
 #[test]
 fn a_model_with_another_window_changes_the_share_at_once() {
-    let message = event("message_end", json!({"message": {"role": "assistant",
-        "usage": {"input": 500, "output": 0, "totalTokens": 500, "cost": {"total": 0.5}}}}));
-    let select = event("model_select", json!({"model": {"provider": "a", "id": "n", "name": "N", "contextWindow": 2000}}));
+    let message = event(
+        "message_end",
+        json!({"message": {"role": "assistant",
+        "usage": {"input": 500, "output": 0, "totalTokens": 500, "cost": {"total": 0.5}}}}),
+    );
+    let select =
+        event("model_select", json!({"model": {"provider": "a", "id": "n", "name": "N", "contextWindow": 2000}}));
     let mut bridge = begun();
     told(&mut bridge, [message]);
     let events = told(&mut bridge, [select]);
@@ -240,7 +271,12 @@ fn a_model_with_another_window_changes_the_share_at_once() {
 #[test]
 fn tools_and_skills_that_come_and_go_are_told() {
     let mut bridge = begun();
-    let events = told(&mut bridge, [json!({"t": "tools", "tools": [{"name": "read"}, {"name": "session"}], "active": ["session"], "skills": ["notes"]})]);
+    let events = told(
+        &mut bridge,
+        [
+            json!({"t": "tools", "tools": [{"name": "read"}, {"name": "session"}], "active": ["session"], "skills": ["notes"]}),
+        ],
+    );
     assert_eq!(events[0]["tools"], json!([{"name": "read", "on": false}, {"name": "session", "on": true}]));
     let events = bridge.switched(Some(&json!(["read"])), Some(&["notes".to_owned()]));
     let document = Value::Object(events[0].to_document());
@@ -259,7 +295,9 @@ fn an_old_pi_settles_by_its_idleness() {
         bridge.line(&event("agent_start", json!({})));
         bridge
     };
-    for (version, asks) in [(Some("0.73.1"), true), (Some("0.80.3"), true), (Some("0.80.4"), false), (Some("1.6.0"), false), (None, true)] {
+    for (version, asks) in
+        [(Some("0.73.1"), true), (Some("0.80.3"), true), (Some("0.80.4"), false), (Some("1.6.0"), false), (None, true)]
+    {
         let told = begin(version).line(&event("agent_end", json!({})));
         assert_eq!(told.ask_idle.is_some(), asks, "{version:?}");
     }
@@ -275,8 +313,17 @@ fn an_old_pi_settles_by_its_idleness() {
 #[test]
 fn lines_that_are_not_known_stand_for_nothing() {
     let mut bridge = begun();
-    let odd = [json!(null), json!([]), json!({}), json!({"t": 7}), json!({"t": "later"}), json!({"t": "event"}),
-        json!({"t": "event", "event": "message_end"}), json!({"t": "event", "event": "tool_execution_end", "data": 7}),
-        json!({"t": "bus", "event": "subagents:created", "data": null}), json!({"t": "return", "id": 1, "result": true})];
+    let odd = [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"t": 7}),
+        json!({"t": "later"}),
+        json!({"t": "event"}),
+        json!({"t": "event", "event": "message_end"}),
+        json!({"t": "event", "event": "tool_execution_end", "data": 7}),
+        json!({"t": "bus", "event": "subagents:created", "data": null}),
+        json!({"t": "return", "id": 1, "result": true}),
+    ];
     assert_eq!(told(&mut bridge, odd), Vec::<Value>::new());
 }

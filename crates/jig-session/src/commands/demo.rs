@@ -217,11 +217,11 @@ impl Demo<'_> {
             return Ok(());
         };
         let now = Shown::of(&status);
-        let fields = now.0.iter().enumerate().filter(|(index, field)| {
-            self.shown.as_ref().map_or(field.1 != "-", |shown| shown.0[*index] != **field)
-        });
-        let fields: Vec<_> =
-            fields.map(|(_, (name, value))| format!("{name}: {}", sanitise::clean(value))).collect();
+        let fields =
+            now.0.iter().enumerate().filter(|(index, field)| {
+                self.shown.as_ref().map_or(field.1 != "-", |shown| shown.0[*index] != **field)
+            });
+        let fields: Vec<_> = fields.map(|(_, (name, value))| format!("{name}: {}", sanitise::clean(value))).collect();
         if self.shown.is_none() {
             self.app.print(&format!("{}\n", path.display()))?;
         }

@@ -33,7 +33,8 @@ const OPTIONS: Options = Options { ends: &[SIGTERM, SIGHUP, SIGINT], ignored: &[
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let agent = Some(args.agent.clone()).filter(|name| !name.is_empty()).and_then(AgentName::new);
     let agent = agent.ok_or_else(|| {
-        Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters").hint("name it: --agent claude")
+        Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters")
+            .hint("name it: --agent claude")
     })?;
     let places = Places::of(&Environment::new(app.env.iter().cloned()));
     let clerk = Clerk::new(places.requests, Box::new(Machine::new()));

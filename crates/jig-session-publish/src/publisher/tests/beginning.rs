@@ -1,0 +1,151 @@
+//! How a session begins: its process, its terminal, what is continued.
+
+use super::*;
+
+#[test]
+fn a_new_session_is_written_at_once_with_the_agents_process() {
+    let world = World::new();
+    begun(&world, "s-1", 100, 0);
+    let document = world.read("s-1").unwrap();
+    for (field, right) in [
+        ("schema", json!(1)),
+        ("session", json!("s-1")),
+        ("pid", json!(100)),
+        ("process", json!({"start": start_of(100)})),
+        ("agent", json!({"name": "acme"})),
+        ("cwd", json!("/nonexistent/app")),
+        ("agentDir", json!("")),
+        ("state", json!("idle")),
+        ("stateFrom", json!("event")),
+        ("startedAt", json!(at(0).wall.to_string())),
+        ("updatedAt", json!(at(0).wall.to_string())),
+        ("terminal", Value::Null),
+        ("outputs", json!([])),
+    ] {
+        assert_eq!(document[field], right, "{field}");
+    }
+}
+
+#[test]
+fn another_id_ends_the_former_session() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    told(&mut publisher, &session("s-2", 100), 1);
+    assert_eq!(world.names(), ["s-2.json"]);
+}
+
+#[test]
+fn events_before_a_session_are_refused() {
+    let world = World::new();
+    let mut publisher = world.publisher();
+    assert_eq!(publisher.feed(&turn("start"), at(0)), Err(Refused::NotBegun));
+    assert_eq!(publisher.feed(&event(json!({"event": "end"})), at(0)), Err(Refused::NotBegun));
+    assert_eq!(publisher.feed(&event(json!({"event": "later"})), at(0)), Ok(()));
+    assert_eq!(publisher.feed(&session("", 100), at(0)), Err(Refused::EmptyId));
+    let without = event(json!({"event": "session", "schema": 1, "session": "s-1"}));
+    assert_eq!(publisher.feed(&without, at(0)), Err(Refused::NoProcess));
+    told(&mut publisher, &session("s-1", 100), 0);
+    for call in [json!({"event": "tool", "phase": "start", "id": "c"}), json!({"event": "tool", "phase": "end"})] {
+        assert_eq!(publisher.feed(&event(call), at(0)), Err(Refused::NoTool));
+    }
+}
+
+#[test]
+fn the_agent_is_the_nearest_ancestor_that_is_no_shell_or_wrapper() {
+    let world = World::new();
+    let above = |pid: u32, name: &str| Ancestor { pid, name: name.into(), ..Ancestor::default() };
+    let line = vec![above(800, "bash"), above(700, "timeout"), above(600, "acme"), above(500, "zsh"), above(1, "init")];
+    world.table.0.borrow_mut().above.insert(900, line);
+    let mut publisher = world.publisher();
+    told(&mut publisher, &event(json!({"event": "session", "schema": 1, "session": "s-1"})), 0);
+    assert_eq!(world.read("s-1").unwrap()["pid"], 600);
+}
+
+#[test]
+fn the_document_of_the_same_process_is_continued() {
+    let world = World::new();
+    let before = left(&world);
+    let mut publisher = begun(&world, "s-1", 100, 60_000);
+    let after = world.read("s-1").unwrap();
+    for field in [
+        "startedAt",
+        "process",
+        "recent",
+        "usage",
+        "outputs",
+        "lastRequest",
+        "recentRequests",
+        "state",
+        "stateAt",
+        "ticket",
+    ] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    told(&mut publisher, &event(json!({"event": "tool", "phase": "end", "id": "c1"})), 60_200);
+    assert_eq!(world.read("s-1").unwrap()["recent"][0]["outcome"], "ok");
+    assert!(publisher.answered("r1").is_some());
+}
+
+#[test]
+fn a_document_that_is_continued_and_not_changed_is_not_written_again() {
+    let world = World::new();
+    drop(begun(&world, "s-1", 100, 0));
+    let before = fs::read(world.path("s-1")).unwrap();
+    let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+    told(&mut hook, &session("s-1", 100), 60_000);
+    hook.flush(at(60_000));
+    assert_eq!(fs::read(world.path("s-1")).unwrap(), before);
+    told(&mut hook, &count(1), 60_001);
+    assert_eq!(world.read("s-1").unwrap()["background"], 1);
+}
+
+#[test]
+fn a_new_process_in_the_same_publisher_begins_anew() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    told(&mut publisher, &count(3), 1);
+    told(&mut publisher, &session("s-1", 101), 500);
+    let document = world.read("s-1").unwrap();
+    assert_eq!((&document["pid"], document.get("background")), (&json!(101), None));
+}
+
+#[test]
+fn the_terminal_is_named_by_its_outermost_host() {
+    let all = [("TMUX_PANE", "%3"), ("KITTY_WINDOW_ID", "4"), ("WEZTERM_PANE", "5"), ("HC_TERMINAL_ID", "t7")];
+    for (known, value, from) in
+        [(4, "t7", "HC_TERMINAL_ID"), (3, "5", "WEZTERM_PANE"), (2, "4", "KITTY_WINDOW_ID"), (1, "%3", "TMUX_PANE")]
+    {
+        let world = World::new();
+        let mut publisher = world.publisher_with(Mode::Lasting, &all[..known]);
+        told(&mut publisher, &session("s-1", 100), 0);
+        let document = world.read("s-1").unwrap();
+        assert_eq!((&document["terminal"], &document["terminalFrom"]), (&json!(value), &json!(from)));
+        assert_eq!(document["tmuxPane"], "%3", "whatever names the terminal");
+    }
+}
+
+#[test]
+fn the_tmux_socket_is_the_servers() {
+    let world = World::new();
+    let mut publisher =
+        world.publisher_with(Mode::Lasting, &[("TMUX_PANE", "%3"), ("TMUX", "/tmp/tmux-0/default,123,0")]);
+    told(&mut publisher, &session("s-1", 100), 0);
+    assert_eq!(world.read("s-1").unwrap()["tmuxSocket"], "/tmp/tmux-0/default");
+}
+
+#[test]
+fn a_terminal_that_the_event_names_is_not_mixed_with_the_publishers() {
+    for (given, terminal, from) in [
+        (json!({"terminal": "x1"}), json!("x1"), Value::Null),
+        (json!({"terminal": "x1", "terminalFrom": "X"}), json!("x1"), json!("X")),
+        (json!({"terminal": null}), Value::Null, Value::Null),
+    ] {
+        let world = World::new();
+        let mut publisher = world.publisher_with(Mode::Lasting, &[("HC_TERMINAL_ID", "t7")]);
+        let mut begin = json!({"event": "session", "schema": 1, "session": "s-1", "pid": 100});
+        begin.as_object_mut().unwrap().extend(given.as_object().unwrap().clone());
+        told(&mut publisher, &event(begin), 0);
+        let document = world.read("s-1").unwrap();
+        assert_eq!((&document["terminal"], &document["terminalFrom"]), (&terminal, &from), "{given}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Whose file it is: two live processes, crashed sessions, children.
+
+use super::*;
+
+#[test]
+fn nothing_is_taken_over_from_another_process() {
+    for verdict in [Verdict::Gone, Verdict::Reused] {
+        let world = World::new();
+        left(&world);
+        world.judge(100, verdict);
+        begun(&world, "s-1", 101, 60_000);
+        let after = world.read("s-1").unwrap();
+        assert_eq!(after["startedAt"], json!(at(60_000).wall.to_string()), "{verdict:?}");
+        for (field, right) in [
+            ("recent", json!([])),
+            ("outputs", json!([])),
+            ("lastRequest", Value::Null),
+            ("pid", json!(101)),
+            ("ticket", Value::Null),
+        ] {
+            assert_eq!(after[field], right, "{field} {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn of_two_live_processes_with_one_id_the_newer_owns_the_file() {
+    let world = World::new();
+    let mut older = begun(&world, "s-1", 100, 0);
+    let mut newer = begun(&world, "s-1", 101, 1_000);
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+    told(&mut older, &count(1), 1_200);
+    older.tick(at(20_000));
+    assert_eq!((world.read("s-1").unwrap()["pid"].clone(), older.owned_name()), (json!(101), None));
+    told(&mut newer, &count(2), 20_100);
+    assert_eq!((world.read("s-1").unwrap()["background"].clone(), newer.owned_name()), (json!(2), Some("s-1")));
+    older.close(false, at(20_200));
+    assert!(world.read("s-1").is_some(), "what another owns is not removed");
+    newer.close(false, at(20_300));
+    assert!(world.read("s-1").is_none());
+}
+
+#[test]
+fn a_session_that_begins_takes_the_file_even_when_the_clock_was_set_back() {
+    let world = World::new();
+    drop(begun(&world, "s-1", 100, 5_000));
+    begun(&world, "s-1", 101, 1_000);
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+}
+
+#[test]
+fn the_older_process_writes_again_once_the_owner_is_gone() {
+    let world = World::new();
+    let mut older = begun(&world, "s-1", 100, 0);
+    let newer = begun(&world, "s-1", 101, 1_000);
+    told(&mut older, &count(7), 2_000);
+    drop(newer);
+    older.tick(at(12_000));
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101, "it may still live");
+    world.judge(101, Verdict::Gone);
+    older.tick(at(22_000));
+    let document = world.read("s-1").unwrap();
+    assert_eq!((&document["pid"], &document["background"]), (&json!(100), &json!(7)));
+}
+
+#[test]
+fn a_race_of_two_owners_ends_with_the_newer() {
+    let world = World::new();
+    let mut older = begun(&world, "s-1", 100, 0);
+    told(&mut older, &count(1), 500);
+    let text = fs::read(world.path("s-1")).unwrap();
+    let mut newer = begun(&world, "s-1", 101, 1_000);
+    // The older one's write was under way when the newer one began.
+    fs::write(world.path("s-1"), text).unwrap();
+    newer.tick(at(11_000));
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+    older.tick(at(11_500));
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+}
+
+#[test]
+fn a_document_of_a_newer_format_is_left_alone() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    let newer = json!({"schema": 2, "session": "s-1"}).to_string();
+    fs::write(world.path("s-1"), &newer).unwrap();
+    told(&mut publisher, &count(1), 500);
+    publisher.close(false, at(600));
+    assert_eq!(fs::read_to_string(world.path("s-1")).unwrap(), newer);
+}
+
+#[test]
+fn two_ids_with_one_safe_name_have_two_files() {
+    let world = World::new();
+    let mut first = begun(&world, "a/b", 100, 0);
+    let mut second = begun(&world, "a_b", 101, 1);
+    let hashed = jig_session_schema::names::hashed_name("a_b").unwrap();
+    assert_eq!((first.owned_name(), second.owned_name()), (Some("a_b"), Some(hashed.as_str())));
+    told(&mut first, &count(1), 500);
+    told(&mut second, &count(2), 500);
+    assert_eq!(
+        (world.read("a_b").unwrap()["session"].clone(), world.read(&hashed).unwrap()["session"].clone()),
+        (json!("a/b"), json!("a_b"))
+    );
+    second.close(true, at(600));
+    first.close(false, at(600));
+    assert_eq!(begun(&world, "a_b", 101, 700).owned_name(), Some(hashed.as_str()), "its own file is found again");
+}
+
+#[test]
+fn the_name_of_a_session_that_is_over_is_free() {
+    let world = World::new();
+    drop(begun(&world, "a/b", 100, 0));
+    world.judge(100, Verdict::Gone);
+    assert_eq!(begun(&world, "a_b", 101, 1).owned_name(), Some("a_b"));
+}
+
+#[test]
+fn what_crashed_sessions_left_is_removed_at_the_start() {
+    let world = World::new();
+    for (id, pid, verdict) in [
+        ("gone", 1, Verdict::Gone),
+        ("reused", 2, Verdict::Reused),
+        ("alive", 3, Verdict::Alive),
+        ("unverified", 4, Verdict::AliveUnverified),
+        ("unknown", 5, Verdict::Unknown),
+    ] {
+        drop(begun(&world, id, pid, 0));
+        world.judge(pid, verdict);
+    }
+    let sessions = world.dir.path().join("state/sessions");
+    fs::write(sessions.join("broken.json"), "{").unwrap();
+    fs::write(sessions.join(".s.json.tmp-1-0123abcd"), "").unwrap();
+    fs::write(sessions.join(".s.json.tmp-3-0123abcd"), "").unwrap();
+    let mut publisher = begun(&world, "own", 100, 1);
+    let right = [".s.json.tmp-3-0123abcd", "alive.json", "broken.json", "own.json", "unknown.json", "unverified.json"];
+    assert_eq!(world.names(), right);
+    assert_eq!(publisher.notes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_one_shot_use_sweeps_nothing_and_takes_nothing_from_a_live_owner() {
+    let world = World::new();
+    drop(begun(&world, "gone", 1, 0));
+    drop(begun(&world, "s-1", 100, 0));
+    world.judge(1, Verdict::Gone);
+    let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+    told(&mut hook, &session("s-1", 101), 500);
+    hook.flush(at(500));
+    assert_eq!((world.read("s-1").unwrap()["pid"].clone(), hook.owned_name()), (json!(100), None));
+    assert_eq!(world.names(), ["gone.json", "s-1.json"]);
+    let mut start = world.publisher_with(Mode::OneShot { begins: true }, &[]);
+    told(&mut start, &session("s-1", 101), 600);
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+    assert_eq!(world.names(), ["gone.json", "s-1.json"]);
+}
+
+#[test]
+fn a_one_shot_use_goes_on_where_the_last_one_ended() {
+    let world = World::new();
+    for (ms, value) in [
+        (0, json!({"event": "turn", "phase": "start"})),
+        (10, json!({"event": "tool", "phase": "start", "id": "c1", "tool": "read"})),
+        (20, json!({"event": "tool", "phase": "end", "id": "c1"})),
+    ] {
+        let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+        hook.feed(&session("s-1", 100), at(ms)).unwrap();
+        hook.feed_from(&event(value), &jig_session_schema::status::StateFrom::hook("X").unwrap(), at(ms)).unwrap();
+        hook.flush(at(ms));
+        hook.close(true, at(ms));
+    }
+    let document = world.read("s-1").unwrap();
+    assert_eq!((&document["state"], &document["stateFrom"]), (&json!("busy"), &json!("hook:X")));
+    assert_eq!(
+        (&document["recent"][0]["outcome"], &document["startedAt"]),
+        (&json!("ok"), &json!(at(0).wall.to_string()))
+    );
+}
+
+#[test]
+fn a_child_of_a_live_session_writes_nothing() {
+    // The parent's process, whether it has a terminal, and whether the agent below it has the same, another or none.
+    for (parent, terminal, own, child) in [
+        (100, Some(34), None, true),
+        (100, Some(34), Some(34), true),
+        (100, Some(34), Some(35), false),
+        (100, None, None, true),
+        (100, None, Some(35), false),
+        (101, Some(34), None, false),
+    ] {
+        let world = World::new();
+        let keeper = begun(&world, "parent", 100, 0);
+        let above = Ancestor { pid: parent, name: "acme".into(), start: Some(start_of(parent)), terminal };
+        {
+            let mut table = world.table.0.borrow_mut();
+            table.above.insert(200, vec![above]);
+            table.terminals.extend(own.map(|own| (200, own)));
+        }
+        let mut publisher = begun(&world, "below", 200, 1);
+        told(&mut publisher, &turn("start"), 500);
+        publisher.tick(at(60_000));
+        let case = format!("{parent} {terminal:?} {own:?}");
+        assert_eq!(
+            (world.read("below").is_none(), publisher.owned_name().is_none(), publisher.path().is_none()),
+            (child, child, child),
+            "{case}"
+        );
+        publisher.close(false, at(60_001));
+        assert!(world.read("parent").is_some());
+        drop(keeper);
+    }
+}
+
+#[test]
+fn a_process_that_only_has_the_parents_number_is_no_parent() {
+    let world = World::new();
+    drop(begun(&world, "parent", 100, 0));
+    let above = Ancestor { pid: 100, name: "acme".into(), start: Some("linux:7".into()), terminal: None };
+    world.table.0.borrow_mut().above.insert(200, vec![above]);
+    begun(&world, "below", 200, 1);
+    assert!(world.read("below").is_some());
+}
+
+#[test]
+fn a_marked_child_writes_nothing() {
+    for marker in ["PI_SUBAGENT_RUN_ID", "PI_SUBAGENT_CHILD_AGENT", "PI_SUBAGENT_CHILD_INDEX", "PI_CREW_WORKER"] {
+        let world = World::new();
+        let mut publisher = world.publisher_with(Mode::Lasting, &[(marker, "1")]);
+        told(&mut publisher, &session("s-1", 100), 0);
+        publisher.close(false, at(1));
+        assert_eq!(world.names(), Vec::<String>::new(), "{marker}");
+    }
+}

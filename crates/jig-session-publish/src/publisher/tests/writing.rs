@@ -1,0 +1,139 @@
+//! When the file is written, restored, cut and removed.
+
+use super::*;
+
+#[test]
+fn a_burst_is_written_every_hundred_milliseconds_and_its_last_state_lands() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    let mut versions = Vec::new();
+    for ms in 1..=250 {
+        told(&mut publisher, &count(ms), ms);
+        versions.push(world.read("s-1").unwrap()["background"].clone());
+    }
+    versions.dedup();
+    assert_eq!(versions, [Value::Null, json!(100), json!(200)]);
+    let due = publisher.deadline().unwrap();
+    assert_eq!(due, Duration::from_millis(300));
+    publisher.tick(at(300));
+    assert_eq!(world.read("s-1").unwrap()["background"], 250);
+}
+
+#[test]
+fn nothing_is_written_when_nothing_changed() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    told(&mut publisher, &count(1), 200);
+    let before = fs::read(world.path("s-1")).unwrap();
+    told(&mut publisher, &count(1), 400);
+    publisher.tick(at(5_000));
+    assert_eq!(fs::read(world.path("s-1")).unwrap(), before, "`updatedAt` stands too");
+}
+
+#[test]
+fn without_changes_only_the_look_at_the_own_file_is_due() {
+    let world = World::new();
+    assert_eq!(world.publisher().deadline(), None);
+    assert_eq!(begun(&world, "s-1", 100, 500).deadline(), Some(Duration::from_millis(10_500)));
+}
+
+#[test]
+fn a_vanished_file_is_back_within_ten_seconds() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    told(&mut publisher, &turn("start"), 200);
+    let before = world.read("s-1").unwrap();
+    fs::remove_file(world.path("s-1")).unwrap();
+    publisher.tick(publisher_due(&publisher));
+    let mut after = world.read("s-1").unwrap();
+    after["updatedAt"] = before["updatedAt"].clone();
+    assert_eq!(after, before);
+    fs::remove_dir_all(world.dir.path().join("state")).unwrap();
+    publisher.tick(publisher_due(&publisher));
+    assert!(world.read("s-1").is_some(), "the folder is made again too");
+}
+
+#[test]
+fn a_file_that_was_damaged_is_written_again() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    fs::write(world.path("s-1"), "").unwrap();
+    publisher.tick(at(10_000));
+    assert_eq!(world.read("s-1").unwrap()["session"], "s-1");
+}
+
+#[test]
+fn the_end_removes_the_file_and_keep_leaves_it() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    told(&mut publisher, &count(3), 1);
+    told(&mut publisher, &event(json!({"event": "end", "keep": true})), 2);
+    assert_eq!(world.read("s-1").unwrap()["background"], 3, "the last state is on disk");
+    let mut publisher = begun(&world, "s-1", 100, 1000);
+    told(&mut publisher, &event(json!({"event": "end"})), 1001);
+    assert_eq!(world.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_document_that_no_reader_would_take_is_cut_or_not_written() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    let files: Vec<_> = (0..1000).map(|n| json!({"path": format!("/{n}/{}", "x".repeat(1100)), "tokens": 1})).collect();
+    let detail = json!({"at": at(0).wall.to_string(), "basis": "estimate", "window": 1, "total": 1, "parts": [], "tools": [],
+        "skills": [], "contextFiles": files});
+    told(&mut publisher, &event(json!({"event": "context", "tokens": 1, "window": 2, "detail": detail})), 500);
+    let document = world.read("s-1").unwrap();
+    assert_eq!((&document["context"]["tokens"], &document["contextDetail"]), (&json!(1), &Value::Null));
+    let name = json!({"event": "session", "schema": 1, "session": "s-1", "name": "x".repeat(1 << 20)});
+    told(&mut publisher, &event(name), 1000);
+    assert_eq!((world.read("s-1").unwrap(), publisher.notes().len()), (document, 1));
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_told_once_and_tried_again() {
+    let world = World::new();
+    let sessions = world.dir.path().join("state/sessions");
+    fs::create_dir(world.dir.path().join("state")).unwrap();
+    fs::write(&sessions, "in the way").unwrap();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    let notes = publisher.notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains(sessions.to_str().unwrap()), "it names the path: {notes:?}");
+    let mut tries = Vec::new();
+    for _ in 0..8 {
+        let now = publisher_due(&publisher);
+        tries.push(now.mono.as_secs());
+        told(&mut publisher, &count(tries.len() as u64), u64::try_from(now.mono.as_millis()).unwrap());
+    }
+    assert_eq!(publisher.notes(), Vec::<String>::new(), "the same error is not told again");
+    assert!(tries.windows(2).all(|pair| pair[1] - pair[0] <= 30), "{tries:?}");
+    fs::remove_file(&sessions).unwrap();
+    publisher.tick(at(1000 * (tries[7] + 31)));
+    assert_eq!(world.read("s-1").unwrap()["background"], 8);
+    assert_eq!(publisher.notes().len(), 1, "that it works again is told too");
+}
+
+#[test]
+fn another_error_is_told() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    publisher.notes();
+    // A folder under the file's name: the rename fails, and not for want of space.
+    fs::remove_file(world.path("s-1")).unwrap();
+    fs::create_dir(world.path("s-1")).unwrap();
+    told(&mut publisher, &count(1), 500);
+    let notes = publisher.notes();
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].contains("s-1.json"), "{notes:?}");
+    assert_eq!(world.names(), ["s-1.json"], "no temporary file stays");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_this_user_can_read_what_is_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    begun(&world, "s-1", 100, 0);
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(world.path("s-1")), mode(world.dir.path().join("state/sessions"))), (0o600, 0o700));
+}
