@@ -335,4 +335,6 @@ fn a_zone_is_a_name_a_rule_or_nothing() {
     assert!(Zone::of(None).is_some());
     assert!(Zone::of(Some("")).is_some());
     assert!(Zone::of(Some(KOLKATA)).is_some());
+    assert!(Zone::of(Some("/no/such/zone-file")).is_none());
+    assert!(Zone::of(Some("/dev/null")).is_none(), "an empty file is no zone");
 }

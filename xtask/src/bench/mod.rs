@@ -1,4 +1,5 @@
-//! `cargo xtask bench [GROUP…] [--rounds N] [--write]`: how fast the programs are, against the shortest straight code.
+//! `cargo xtask bench [GROUP…] [--rounds N] [--write] [--with PROGRAM]`: how fast the programs are, against the shortest
+//! straight code. `--with` measures a program that is built already, such as another version.
 
 mod bus;
 mod host;
@@ -40,11 +41,15 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     if let Some(("peak", command)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return peak_of_one(command);
     }
-    let (mut rounds, mut write, mut wanted) = (11, false, Vec::new());
+    let (mut rounds, mut write, mut wanted, mut with) = (11, false, Vec::new(), None);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--write" => write = true,
+            "--with" => {
+                let program = rest.next().context("--with wants a program")?;
+                with = Some(std::fs::canonicalize(program).with_context(|| format!("no program {program}"))?);
+            }
             "--rounds" => {
                 rounds = rest.next().context("--rounds wants a number")?.parse().context("--rounds wants a number")?
             }
@@ -54,7 +59,7 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
         }
     }
     say("building both sides");
-    let bench = Bench { programs: Programs::build()?, rounds };
+    let bench = Bench { programs: Programs::build(with)?, rounds };
     let mut report = Report::default();
     for (name, group) in GROUPS {
         if wanted.is_empty() || wanted.contains(&name) {

@@ -17,8 +17,8 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Builds both sides statically.
-    pub(super) fn build() -> anyhow::Result<Self> {
+    /// Builds both sides statically; ours is `with` where one is named.
+    pub(super) fn build(with: Option<PathBuf>) -> anyhow::Result<Self> {
         let target = host()?;
         let folder = run::target().join("bench");
         let built = |manifest: &Path, rest: &[&str]| -> anyhow::Result<()> {
@@ -28,10 +28,12 @@ impl Programs {
             ensure!(command.status().context("cannot run cargo")?.success(), "cannot build {manifest}");
             Ok(())
         };
-        built(&run::root().join("Cargo.toml"), &["--profile", "dist", "--package", "jig-session"])?;
+        if with.is_none() {
+            built(&run::root().join("Cargo.toml"), &["--profile", "dist", "--package", "jig-session"])?;
+        }
         built(&run::root().join("xtask/baselines/Cargo.toml"), &["--release", "--features", "writer"])?;
         let out = folder.join(&target);
-        Ok(Self { ours: out.join("dist/jig-session"), baselines: out.join("release") })
+        Ok(Self { ours: with.unwrap_or_else(|| out.join("dist/jig-session")), baselines: out.join("release") })
     }
 
     /// `jig-session` in a world.

@@ -12,15 +12,19 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// The zone of a `TZ` value: a name of the zone database, or a POSIX rule such as
-    /// `PST8PDT,M3.2.0,M11.1.0`. Without a value it is the system's. `None` when the value names no
+    /// The zone of a `TZ` value: a name of the zone database, the path of a zone file, or a POSIX rule
+    /// such as `PST8PDT,M3.2.0,M11.1.0`. Without a value it is the system's. `None` when the value names no
     /// zone: guessing one would put calls on the wrong day.
     #[must_use]
     pub fn of(tz: Option<&str>) -> Option<Self> {
         let Some(text) = tz.map(|tz| tz.trim_start_matches(':')).filter(|tz| !tz.is_empty()) else {
             return Some(Self::system());
         };
-        let tz = TimeZone::get(text).or_else(|_| TimeZone::posix(text)).ok()?;
+        let tz = if text.starts_with('/') {
+            TimeZone::tzif(text, &std::fs::read(text).ok()?).ok()?
+        } else {
+            TimeZone::get(text).or_else(|_| TimeZone::posix(text)).ok()?
+        };
         Some(Self { tz, name: text.to_owned() })
     }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::common::{Sleeper, TestEnvironment, finish, now_ms, skipped};
+use super::common::{TestEnvironment, finish, now_ms, skipped};
 use super::{card, put, put_as, sessions};
 
 fn corpus() -> PathBuf {
@@ -41,7 +41,7 @@ impl Drop for Pi {
 #[test]
 fn every_write_of_the_corpus_in_its_order() {
     let env = TestEnvironment::new();
-    let live = Sleeper::start();
+    let live = Pi::start();
     let manifest = fs::read_to_string(corpus().join("manifest.jsonl")).unwrap();
     let now = now_ms();
     let mut expected: std::collections::BTreeMap<String, Value> = std::collections::BTreeMap::new();
@@ -76,6 +76,17 @@ fn every_write_of_the_corpus_in_its_order() {
     for row in all["sessions"].as_array().unwrap() {
         assert_eq!(row["record"], expected[row["session"].as_str().unwrap()], "nothing is lost");
     }
+    let Some(theirs) = external("every_write_of_the_corpus_in_its_order, against an external reader", &env.king_dir())
+    else {
+        return;
+    };
+    let mut theirs: Vec<&str> = theirs
+        .iter()
+        .filter(|row| row["status"] != "exited")
+        .map(|row| row["id"].as_str().unwrap_or_default())
+        .collect();
+    theirs.sort_unstable();
+    assert_eq!(shown, theirs);
 }
 
 /// The external reader's list for a folder; `None` when there is no reader.
