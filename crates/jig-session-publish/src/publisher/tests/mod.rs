@@ -87,7 +87,7 @@ impl World {
             places: Places::of(&environment),
             environment,
             cwd: PathBuf::from("/nonexistent/app"),
-            config: Config::default(),
+            config: Config { tickets: Some(self.dir.path().join("tickets")), ..Config::default() },
             processes: Box::new(self.table.clone()),
             pid: 900,
             mode,

@@ -31,7 +31,7 @@ fn nothing_is_written_when_nothing_changed() {
 }
 
 #[test]
-fn without_changes_only_the_look_at_the_own_file_is_due() {
+fn without_changes_only_the_looks_every_ten_seconds_are_due() {
     let world = World::new();
     assert_eq!(world.publisher().deadline(), None);
     assert_eq!(begun(&world, "s-1", 100, 500).deadline(), Some(Duration::from_millis(10_500)));
@@ -44,12 +44,12 @@ fn a_vanished_file_is_back_within_ten_seconds() {
     told(&mut publisher, &turn("start"), 200);
     let before = world.read("s-1").unwrap();
     fs::remove_file(world.path("s-1")).unwrap();
-    publisher.tick(publisher_due(&publisher));
+    publisher.tick(at(10_200));
     let mut after = world.read("s-1").unwrap();
     after["updatedAt"] = before["updatedAt"].clone();
     assert_eq!(after, before);
     fs::remove_dir_all(world.dir.path().join("state")).unwrap();
-    publisher.tick(publisher_due(&publisher));
+    publisher.tick(at(20_200));
     assert!(world.read("s-1").is_some(), "the folder is made again too");
 }
 
@@ -136,4 +136,36 @@ fn only_this_user_can_read_what_is_written() {
     begun(&world, "s-1", 100, 0);
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(world.path("s-1")), mode(world.dir.path().join("state/sessions"))), (0o600, 0o700));
+}
+
+#[test]
+fn the_tickets_folder_is_read_again_every_ten_seconds() {
+    let world = World::new();
+    let folder = world.dir.path().join("tickets/APP-12");
+    fs::create_dir_all(&folder).unwrap();
+    let mut publisher = world.publisher_with(Mode::Lasting, &[("JIG_TICKET", "APP-12")]);
+    told(&mut publisher, &session("s-1", 100), 0);
+    let outputs = || world.read("s-1").unwrap()["outputs"].as_array().unwrap().len();
+    assert_eq!(outputs(), 0);
+    fs::write(folder.join("plan.md"), "x").unwrap();
+    publisher.tick(at(9_999));
+    assert_eq!(outputs(), 0);
+    publisher.tick(at(10_000));
+    assert_eq!(outputs(), 1);
+    fs::remove_file(folder.join("plan.md")).unwrap();
+    publisher.tick(at(20_000));
+    assert_eq!(outputs(), 0);
+}
+
+#[test]
+fn a_ticket_event_is_looked_up_at_once() {
+    let world = World::new();
+    let folder = world.dir.path().join("tickets/APP-13");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("ticket.json"), r#"{"title":"Log out"}"#).unwrap();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    told(&mut publisher, &event(json!({"event": "ticket", "ticket": {"key": "APP-13"}})), 500);
+    assert_eq!(world.read("s-1").unwrap()["ticket"], json!({"key": "APP-13", "title": "Log out"}));
+    told(&mut publisher, &event(json!({"event": "ticket", "ticket": null})), 1_000);
+    assert_eq!(world.read("s-1").unwrap()["ticket"], Value::Null);
 }
