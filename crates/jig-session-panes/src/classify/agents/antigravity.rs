@@ -10,7 +10,7 @@ use crate::classify::test::Test::{Begins, Braille, Indented, Not};
 const CURSOR: &[char] = &['>', '❯', '●'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "antigravity",
+    name: "agy",
     commands: &["agy", "antigravity"],
     titles: &[],
     marks: &[],
