@@ -52,8 +52,8 @@ pub fn captures<'a>(server: &Server, nonce: &str, panes: impl Iterator<Item = &'
     Ok(split(answer.output, nonce))
 }
 
-/// Two commands a pane.
-pub(crate) fn batch<'a>(nonce: &str, panes: impl Iterator<Item = &'a str>) -> String {
+/// The batch: two commands a pane. Also what the two calls are measured against.
+pub fn batch<'a>(nonce: &str, panes: impl Iterator<Item = &'a str>) -> String {
     let mut batch = String::new();
     for pane in panes {
         // A pane id is `%` and digits; anything else would be a command of its own here.

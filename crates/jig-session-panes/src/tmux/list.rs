@@ -42,8 +42,8 @@ impl PaneFacts {
     }
 }
 
-/// Numbers first, then five texts, each behind its length in bytes.
-pub(crate) const FORMAT: &str = "#{pane_id},#{pane_dead},#{pane_dead_status},#{pane_active},#{alternate_on},#{pane_pid},\
+/// What the list call asks for: numbers first, then five texts, each behind its length in bytes.
+pub const FORMAT: &str = "#{pane_id},#{pane_dead},#{pane_dead_status},#{pane_active},#{alternate_on},#{pane_pid},\
 #{window_index},#{pane_index};#{n:session_name}:#{session_name}#{n:pane_current_command}:#{pane_current_command}\
 #{n:pane_current_path}:#{pane_current_path}#{n:pane_start_path}:#{pane_start_path}#{n:pane_title}:#{pane_title}";
 

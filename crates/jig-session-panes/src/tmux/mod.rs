@@ -6,8 +6,8 @@ mod run;
 
 use std::ffi::OsString;
 
-pub use capture::{Capture, captures};
-pub use list::{PaneFacts, list};
+pub use capture::{Capture, Shot, batch, captures};
+pub use list::{FORMAT, PaneFacts, list};
 pub use run::{Answer, DEFAULT_LIMIT, TmuxError};
 
 use std::time::Duration;

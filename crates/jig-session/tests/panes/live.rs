@@ -227,3 +227,24 @@ fn explain_names_the_rule() {
     let text = env.jig_stdin(&["live", "explain", "--command", "bash"], b"dev@devbox:~$ \n").exits(0).stdout;
     assert!(text.starts_with("status    idle\n") && text.contains("rule      shell prompt\n"), "{text}");
 }
+
+#[test]
+fn rows_and_envelopes_are_valid_documents() {
+    let Some(tmux) = start("rows_and_envelopes_are_valid_documents") else { return };
+    tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    let dead = tmux.new_session("dead", &tmux.env.work(), "exit 3");
+    tmux.until(&dead, "#{pane_dead}", "1");
+    let valid = |name: &str, format: &str, document: &Value| {
+        let path = tmux.env.work().join(name);
+        std::fs::write(&path, document.to_string()).expect("it can be written");
+        let output = tmux.env.jig(&["validate", "--json", "--format", format, path.to_str().expect("UTF-8")]);
+        assert_eq!(output.code, 0, "{name}: {output:?}");
+    };
+    valid("rows.json", "live-row.v1", &Value::Array(tmux.rows(&[])));
+    for action in ["status", "capture", "doctor", "start", "stop"] {
+        let args = ["bulk", action, "--json", "--yes", "--max-load-per-core", "1e6", "--project", "nothing-here"];
+        valid(&format!("none-{action}.json"), "bulk.v1", &tmux.jig(&args).json());
+        let args = ["bulk", action, "--json", "--yes", "--max-load-per-core", "1e6", "--status", "dead"];
+        valid(&format!("{action}.json"), "bulk.v1", &tmux.jig(&args).json());
+    }
+}

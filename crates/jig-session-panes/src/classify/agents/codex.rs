@@ -2,7 +2,7 @@
 //! the same glyph, so what stands below the last one tells which it is.
 
 use crate::classify::layout::Composer;
-use crate::classify::rule::Region::{Block, Footer, Inside, Tail, Title};
+use crate::classify::rule::Region::{Block, Footer, Inside, Tail, Title, Whole};
 use crate::classify::rule::{Agent, Rule, Says};
 use crate::classify::test::Sight::{Keys, Line, Menu, Nothing, Without};
 use crate::classify::test::Test;
@@ -24,7 +24,12 @@ pub(crate) const AGENT: Agent = Agent {
     name: "codex",
     commands: &["codex"],
     titles: &[Any(&[Starts("[ ! ]"), Starts("[ . ]")])],
-    marks: &[&[(Footer, Line(Any(&[Part("? for shortcuts"), All(&[Indented, Parts])])))], &[(Footer, Keys)]],
+    marks: &[
+        &[(Footer, Line(Any(&[Part("? for shortcuts"), All(&[Indented, Parts])])))],
+        &[(Footer, Keys)],
+        &[(Tail(24), Menu(&['›'])), (Tail(2), Keys)],
+        &[(Whole, Line(Starts("OpenAI Codex v")))],
+    ],
     composer: &[Composer::Prompt { glyph: '›' }],
     block: BLOCK,
     rules: &[
@@ -38,7 +43,7 @@ pub(crate) const AGENT: Agent = Agent {
         Rule { name: "choice instead of the composer", when: &[(Tail(24), Menu(CURSOR))], says: Says::Attention },
         Rule {
             name: "title asks, no composer",
-            when: &[(Tail(1), Line(Any(&[]))), (Title, Line(Starts("[ ")))],
+            when: &[(Tail(1), Line(Begins(""))), (Title, Line(Starts("[ ")))],
             says: Says::Attention,
         },
         Rule { name: "a view holds the keyboard", when: &[(Tail(3), Line(PAGER))], says: Says::Attention },
