@@ -28,7 +28,7 @@ use tempfile::TempDir;
 pub use process::{Output, Running, Sleeper, finish, identity};
 
 /// How long anything may take before a test calls it hung. Generous: the machine may be slow and loaded.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A throw-away home with its folders.
 pub struct TestEnvironment {

@@ -181,3 +181,20 @@ fn wait_says_when_the_session_ended_first() {
     fs::remove_file(&live.path).expect("removed");
     env.jig(&["wait", "s-1"]).exits(4);
 }
+
+#[test]
+fn without_watches_it_says_so_and_still_sees_everything() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s-1", |_| ());
+    // Descriptors enough for reading, and not for a watch.
+    let script = format!("ulimit -n 5 && exec '{}' watch --json", env!("CARGO_BIN_EXE_jig-session"));
+    let mut command = env.command("sh");
+    command.args(["-c", &script]);
+    let watch = Running::start(command);
+    let note = watch.error_line();
+    assert!(note.contains("cannot watch") && note.contains("every 2 s"), "{note}");
+    assert_eq!(next(&watch, "added")["session"]["session"], "s-1");
+    next(&watch, "ready");
+    live.rewrite(|document| document["state"] = "busy".into());
+    assert_eq!(next(&watch, "changed")["session"]["state"], "busy");
+}

@@ -9,4 +9,5 @@ mod hostile;
 mod listing;
 mod readme;
 mod single;
+mod terminal;
 mod verdicts;
