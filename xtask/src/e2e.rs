@@ -69,7 +69,7 @@ fn unavailable() -> Option<String> {
 }
 
 /// Installs Pi by its lock file, unless that was done before.
-fn install(version: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn install(version: &str) -> anyhow::Result<PathBuf> {
     let from = root().join("tests/pi").join(format!("pi-{version}"));
     let to = target().join(format!("pi-{version}"));
     let lock = fs::read(from.join("package-lock.json")).context("there is no lock file")?;

@@ -92,7 +92,6 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     report.at_most("host", "round trip of a question, p99", quantile(&trips, 0.99), "ms", 1.0);
     report.at_most("host", "round trip of a question, median", median(trips), "ms", 1.0);
     report.at_most("host", "memory, transcript of 50 MB", memory, "MiB", 8.0);
-    report.skip("host", "what the bridge adds to Pi's start: see `cargo xtask e2e pi`");
     Ok(())
 }
 

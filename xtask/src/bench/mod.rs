@@ -6,6 +6,7 @@ mod host;
 mod king;
 mod measure;
 mod panes;
+mod pi;
 mod report;
 mod sessions;
 mod world;
@@ -21,13 +22,14 @@ use world::Programs;
 /// A group's name and what runs it.
 type Group = (&'static str, fn(&Bench, &mut Report) -> anyhow::Result<()>);
 
-const GROUPS: [Group; 6] = [
+const GROUPS: [Group; 7] = [
     ("publish", sessions::publish),
     ("ls", sessions::list),
     ("king", king::run),
     ("bus", bus::run),
     ("panes", panes::run),
     ("host", host::run),
+    ("pi", pi::run),
 ];
 
 /// What every group is given.
