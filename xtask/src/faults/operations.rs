@@ -25,18 +25,40 @@ pub(crate) struct Operation {
     pub(crate) found: fn(&Scene) -> Result<Found, String>,
     /// The next run of anybody, after which nothing may be left of the disturbed one.
     pub(crate) next: fn(&Scene) -> Run,
-    /// It ends with code 0 whatever happens to it, because it must not disturb who started it; it still says what failed.
-    pub(crate) silent: bool,
+    /// How it takes a failure.
+    pub(crate) manner: Manner,
+    /// It writes something, so that a full file system stops it.
+    pub(crate) needs_room: bool,
+    /// A text that somebody must get: the disturbed run says it, or the next one does.
+    pub(crate) delivers: Option<&'static str>,
 }
 
-pub(crate) const OPERATIONS: &[Operation] = &[
+/// How an operation takes a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// It says what failed and ends with another code than 0.
+    Fails,
+    /// It says what failed and ends with code 0, because it must not disturb who started it.
+    Tells,
+    /// It is done on the way to something else and tried again later: nobody needs to hear of it.
+    Tries,
+}
+
+/// All operations.
+pub(crate) fn all() -> impl Iterator<Item = &'static Operation> {
+    OPERATIONS.iter().chain(super::bus::OPERATIONS)
+}
+
+const OPERATIONS: &[Operation] = &[
     Operation {
         name: "write",
         prepare: |scene| scene.put("a.json", "old"),
         run: |scene| scene.act("write", &["a.json", "new"]),
         found: |scene| replaced(scene.content("a.json")?.as_deref()),
         next: |scene| scene.act("sweep", &[]),
-        silent: false,
+        manner: Manner::Fails,
+        needs_room: true,
+        delivers: None,
     },
     Operation {
         name: "create",
@@ -48,7 +70,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             Some(other) => Err(format!("a.json holds {other:?}")),
         },
         next: |scene| scene.act("sweep", &[]),
-        silent: false,
+        manner: Manner::Fails,
+        needs_room: true,
+        delivers: None,
     },
     Operation {
         name: "take",
@@ -64,7 +88,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             }
         },
         next: |scene| scene.act("sweep", &[]),
-        silent: false,
+        manner: Manner::Fails,
+        needs_room: false,
+        delivers: None,
     },
     Operation {
         name: "remove",
@@ -76,7 +102,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             Some(other) => Err(format!("a.json holds {other:?}")),
         },
         next: |scene| scene.act("sweep", &[]),
-        silent: false,
+        manner: Manner::Fails,
+        needs_room: false,
+        delivers: None,
     },
     Operation {
         name: "publish",
@@ -84,7 +112,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: |scene| publish(scene, "new", true),
         found: |scene| named(scene.document("s-1.json")?.as_ref()),
         next: |scene| publish(scene, "next", true),
-        silent: true,
+        manner: Manner::Tells,
+        needs_room: true,
+        delivers: None,
     },
     Operation {
         name: "publish-first",
@@ -92,7 +122,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: |scene| publish(scene, "new", true),
         found: |scene| scene.document("s-1.json")?.map_or(Ok(Found::Old), |document| named(Some(&document))),
         next: |scene| publish(scene, "next", true),
-        silent: true,
+        manner: Manner::Tells,
+        needs_room: true,
+        delivers: None,
     },
     Operation {
         name: "publish-end",
@@ -103,7 +135,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             document.map_or(Ok(Found::New), |document| named(Some(&document)).map(|_| Found::Old))
         },
         next: |scene| publish(scene, "next", true),
-        silent: true,
+        manner: Manner::Tells,
+        needs_room: false,
+        delivers: None,
     },
     Operation {
         name: "prune",
@@ -117,7 +151,26 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             Ok(if scene.document("s-2.json")?.is_some() { Found::Old } else { Found::New })
         },
         next: |scene| scene.jig(&["prune", "--json"], ""),
-        silent: true,
+        manner: Manner::Tells,
+        needs_room: false,
+        delivers: None,
+    },
+    Operation {
+        name: "request",
+        prepare: |scene| put_document(scene, "s-1", "old", std::process::id()),
+        run: |scene| scene.jig(&["request", "s-1", "--reload", "--wait", "0", "--json"], ""),
+        found: |scene| {
+            named(scene.document("s-1.json")?.as_ref())?;
+            match scene.document("../requests/s-1.json")? {
+                None => Ok(Found::Old),
+                Some(request) if request["reload"] == true => Ok(Found::New),
+                Some(request) => Err(format!("the request is {request}")),
+            }
+        },
+        next: |scene| scene.jig(&["prune", "--json"], ""),
+        manner: Manner::Fails,
+        needs_room: true,
+        delivers: None,
     },
 ];
 

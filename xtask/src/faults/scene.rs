@@ -62,6 +62,11 @@ impl Scene {
         self.root.join("state")
     }
 
+    /// The folder that the bus's members work in.
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.root.join("repository")
+    }
+
     /// Status files.
     pub(crate) fn sessions(&self) -> PathBuf {
         self.state().join("sessions")
@@ -77,6 +82,7 @@ impl Scene {
             fs::remove_dir_all(self.state()).context("cannot empty the scene")?;
         }
         fs::create_dir_all(self.root.join("home"))?;
+        fs::create_dir_all(self.repository())?;
         fs::DirBuilder::new().mode(0o700).recursive(true).create(self.sessions()).context("cannot set the scene")
     }
 
