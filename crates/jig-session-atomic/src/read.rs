@@ -78,15 +78,19 @@ impl fmt::Display for EntryProblem {
 }
 
 impl EntryProblem {
-    fn os(errno: Errno) -> Self {
+    /// What a refused open means; a failure after that is one of the system's.
+    fn not_opened(errno: Errno) -> Self {
         let reason = match errno {
             Errno::NOENT => Reason::Missing,
             // What `O_NOFOLLOW` gives for a link, and what a socket or a device without a driver gives.
             Errno::LOOP | Errno::NXIO | Errno::NODEV => Reason::NotARegularFile,
-            _ => Reason::Unreadable,
+            _ => return Self::os(errno),
         };
-        let errno = (reason == Reason::Unreadable).then(|| errno.raw_os_error());
-        Self { reason, errno, stamp: None }
+        Self { reason, errno: None, stamp: None }
+    }
+
+    fn os(errno: Errno) -> Self {
+        Self { reason: Reason::Unreadable, errno: Some(errno.raw_os_error()), stamp: None }
     }
 
     fn seen(reason: Reason, stamp: Stamp) -> Self {
@@ -213,7 +217,7 @@ fn read_listed(held: &Held, name: &OsStr, limit: usize, buffer: &mut Vec<u8>) ->
 /// Four system calls a file: open, look at what was opened, read, close.
 fn read_once(held: &Held, name: &OsStr, limit: usize, buffer: &mut Vec<u8>) -> Result<Stamp, EntryProblem> {
     buffer.clear();
-    let fd = openat(&held.fd, name, FILE, Mode::empty()).map_err(EntryProblem::os)?;
+    let fd = openat(&held.fd, name, FILE, Mode::empty()).map_err(EntryProblem::not_opened)?;
     let found = fstat(&fd).map_err(EntryProblem::os)?;
     let stamp = Stamp::of(&found);
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {

@@ -3,7 +3,7 @@
 //! The first rule that matches anything decides, so that an exact id is never made ambiguous by a longer one.
 
 use jig_session_liveness::ancestors;
-use jig_session_schema::row::Row;
+use jig_session_schema::row::{ProblemReason, Row};
 use jig_session_store::{Session, is_live};
 
 use crate::app::App;
@@ -97,6 +97,12 @@ fn in_this_terminal<'a>(app: &App, live: &[&'a Session]) -> Vec<&'a Session> {
 fn unknown(view: &View, wanted: &str) -> Failure {
     let failure = Failure::new(Code::NotFound, format!("no session is named {wanted:?}"));
     let short = wanted.len() < PART && view.rows().any(|row| row.session.starts_with(wanted));
+    // The session that is meant may be the one whose file could not be read.
+    let unread = view.problems.iter().find(|problem| problem.reason == ProblemReason::UNREADABLE);
+    if let Some(path) = unread.and_then(|problem| problem.path.as_deref()) {
+        let message = unread.map(|problem| problem.message.as_str()).unwrap_or_default();
+        return failure.hint(format!("{path} could not be read: {message}")).path(path);
+    }
     failure.hint(if short { "give at least 4 characters of the id" } else { "see jig-session ls --all" })
 }
 

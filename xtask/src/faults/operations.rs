@@ -25,40 +25,18 @@ pub(crate) struct Operation {
     pub(crate) found: fn(&Scene) -> Result<Found, String>,
     /// The next run of anybody, after which nothing may be left of the disturbed one.
     pub(crate) next: fn(&Scene) -> Run,
-    /// How it takes a failure.
-    pub(crate) manner: Manner,
-    /// It writes something, so that a full file system stops it.
-    pub(crate) needs_room: bool,
-    /// A text that somebody must get: the disturbed run says it, or the next one does.
-    pub(crate) delivers: Option<&'static str>,
+    /// It ends with code 0 whatever happens to it, because it must not disturb who started it; it still says what failed.
+    pub(crate) silent: bool,
 }
 
-/// How an operation takes a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// It says what failed and ends with another code than 0.
-    Fails,
-    /// It says what failed and ends with code 0, because it must not disturb who started it.
-    Tells,
-    /// It is done on the way to something else and tried again later: nobody needs to hear of it.
-    Tries,
-}
-
-/// All operations.
-pub(crate) fn all() -> impl Iterator<Item = &'static Operation> {
-    OPERATIONS.iter().chain(super::bus::OPERATIONS)
-}
-
-const OPERATIONS: &[Operation] = &[
+pub(crate) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "write",
         prepare: |scene| scene.put("a.json", "old"),
         run: |scene| scene.act("write", &["a.json", "new"]),
         found: |scene| replaced(scene.content("a.json")?.as_deref()),
         next: |scene| scene.act("sweep", &[]),
-        manner: Manner::Fails,
-        needs_room: true,
-        delivers: None,
+        silent: false,
     },
     Operation {
         name: "create",
@@ -70,9 +48,7 @@ const OPERATIONS: &[Operation] = &[
             Some(other) => Err(format!("a.json holds {other:?}")),
         },
         next: |scene| scene.act("sweep", &[]),
-        manner: Manner::Fails,
-        needs_room: true,
-        delivers: None,
+        silent: false,
     },
     Operation {
         name: "take",
@@ -88,9 +64,7 @@ const OPERATIONS: &[Operation] = &[
             }
         },
         next: |scene| scene.act("sweep", &[]),
-        manner: Manner::Fails,
-        needs_room: false,
-        delivers: None,
+        silent: false,
     },
     Operation {
         name: "remove",
@@ -102,9 +76,7 @@ const OPERATIONS: &[Operation] = &[
             Some(other) => Err(format!("a.json holds {other:?}")),
         },
         next: |scene| scene.act("sweep", &[]),
-        manner: Manner::Fails,
-        needs_room: false,
-        delivers: None,
+        silent: false,
     },
     Operation {
         name: "publish",
@@ -112,9 +84,7 @@ const OPERATIONS: &[Operation] = &[
         run: |scene| publish(scene, "new", true),
         found: |scene| named(scene.document("s-1.json")?.as_ref()),
         next: |scene| publish(scene, "next", true),
-        manner: Manner::Tells,
-        needs_room: true,
-        delivers: None,
+        silent: true,
     },
     Operation {
         name: "publish-first",
@@ -122,9 +92,7 @@ const OPERATIONS: &[Operation] = &[
         run: |scene| publish(scene, "new", true),
         found: |scene| scene.document("s-1.json")?.map_or(Ok(Found::Old), |document| named(Some(&document))),
         next: |scene| publish(scene, "next", true),
-        manner: Manner::Tells,
-        needs_room: true,
-        delivers: None,
+        silent: true,
     },
     Operation {
         name: "publish-end",
@@ -135,9 +103,7 @@ const OPERATIONS: &[Operation] = &[
             document.map_or(Ok(Found::New), |document| named(Some(&document)).map(|_| Found::Old))
         },
         next: |scene| publish(scene, "next", true),
-        manner: Manner::Tells,
-        needs_room: false,
-        delivers: None,
+        silent: true,
     },
     Operation {
         name: "prune",
@@ -151,9 +117,7 @@ const OPERATIONS: &[Operation] = &[
             Ok(if scene.document("s-2.json")?.is_some() { Found::Old } else { Found::New })
         },
         next: |scene| scene.jig(&["prune", "--json"], ""),
-        manner: Manner::Tells,
-        needs_room: false,
-        delivers: None,
+        silent: true,
     },
     Operation {
         name: "request",
@@ -168,9 +132,7 @@ const OPERATIONS: &[Operation] = &[
             }
         },
         next: |scene| scene.jig(&["prune", "--json"], ""),
-        manner: Manner::Fails,
-        needs_room: true,
-        delivers: None,
+        silent: false,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! The place where an operation is put on: a folder of its own, the programs, and what is found there afterwards.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -62,11 +62,6 @@ impl Scene {
         self.root.join("state")
     }
 
-    /// The folder that the bus's members work in.
-    pub(crate) fn repository(&self) -> PathBuf {
-        self.root.join("repository")
-    }
-
     /// Status files.
     pub(crate) fn sessions(&self) -> PathBuf {
         self.state().join("sessions")
@@ -82,8 +77,18 @@ impl Scene {
             fs::remove_dir_all(self.state()).context("cannot empty the scene")?;
         }
         fs::create_dir_all(self.root.join("home"))?;
-        fs::create_dir_all(self.repository())?;
         fs::DirBuilder::new().mode(0o700).recursive(true).create(self.sessions()).context("cannot set the scene")
+    }
+
+    /// Keeps a copy of the folder as it is now, to begin from again.
+    pub(crate) fn keep(&self) -> anyhow::Result<()> {
+        copy(&self.state(), &self.root.join("kept")).context("cannot keep the scene")
+    }
+
+    /// Makes the folder again what it was when it was kept.
+    pub(crate) fn restore(&self) -> anyhow::Result<()> {
+        fs::remove_dir_all(self.state()).context("cannot empty the scene")?;
+        copy(&self.root.join("kept"), &self.state()).context("cannot set the scene again")
     }
 
     /// A command of `jig-session` on this folder.
@@ -148,6 +153,22 @@ impl Scene {
         }
         found
     }
+}
+
+/// Copies a folder with everything in it and its modes.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let mode = fs::metadata(from)?.permissions().mode() & 0o7777;
+    fs::DirBuilder::new().mode(mode).create(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Scene {

@@ -75,7 +75,16 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 /// Publishes the request and waits.
 fn ask(app: &App, args: &Args, row: &Row, asked: &Asked) -> Result<(RequestOutcome, Option<Answer>), Failure> {
     let session = Watched::of(row);
-    match session.look() {
+    let seen = match session.look() {
+        Seen::Missing => match view::document(row) {
+            // A file that could not be read for a moment is there all the same.
+            Ok(_) => session.look(),
+            Err(failure) if failure.code == Code::Gone => Seen::Missing,
+            Err(failure) => return Err(failure),
+        },
+        seen => seen,
+    };
+    match seen {
         Seen::Ended | Seen::Missing => return Ok((RequestOutcome::Gone, None)),
         Seen::Status(status) if !takes(&status, asked) => return Ok((RequestOutcome::Refused, None)),
         Seen::Status(_) => {}
