@@ -90,3 +90,57 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     }
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with today's schemas, released as 9.9.9.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(refresh(folder.path(), false).expect("written").len(), FORMATS.len() * 2);
+        released::add(folder.path(), "9.9.9").expect("released");
+        folder
+    }
+
+    #[test]
+    fn only_a_changed_or_missing_file_is_stale_and_checking_writes_nothing() {
+        let folder = folder();
+        assert_eq!(refresh(folder.path(), true).expect("checked"), Vec::<String>::new());
+        let file = folder.path().join("status.v1.schema.json");
+        fs::write(&file, "{}").expect("written");
+        fs::remove_file(folder.path().join("writer/ls.v1.schema.json")).expect("removed");
+        for _ in 0..2 {
+            let stale = refresh(folder.path(), true).expect("checked");
+            assert_eq!(stale, ["status.v1.schema.json", "writer/ls.v1.schema.json"]);
+        }
+        refresh(folder.path(), false).expect("written");
+        assert_eq!(refresh(folder.path(), true).expect("checked"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_just_released_is_compatible_and_a_touched_copy_is_noticed() {
+        let folder = folder();
+        assert_eq!(released::compare(folder.path()).expect("compared"), Vec::<String>::new());
+        let copy = folder.path().join("released/9.9.9/status.v1.schema.json");
+        let text = fs::read_to_string(&copy).expect("the copy");
+        fs::write(&copy, text + "\n").expect("written");
+        let broken = released::compare(folder.path()).expect("compared");
+        assert_eq!(broken, ["9.9.9: status.v1.schema.json was changed after its release"]);
+    }
+
+    #[test]
+    fn an_accepted_break_must_name_a_decision() {
+        let folder = folder();
+        let copy = folder.path().join("released/9.9.9/status.v1.schema.json");
+        fs::write(&copy, fs::read_to_string(&copy).expect("the copy") + "\n").expect("written");
+        let line = "9.9.9: status.v1.schema.json was changed after its release";
+        let accept = |decision: &str| {
+            let accepted = serde_json::json!([{ "line": line, "decision": decision }]);
+            fs::write(folder.path().join("accepted.json"), accepted.to_string()).expect("written");
+            released::compare(folder.path())
+        };
+        let error = accept("no such heading").expect_err("a decision that nobody wrote");
+        assert!(error.to_string().contains("no such heading"), "{error}");
+    }
+}
