@@ -35,7 +35,7 @@ def tools_and_skills():
         pi.prompt("@say one")
         offered = kit.model_requests()[-1]["tools"]
         expect("bash" not in offered and "grep" in offered, "from the next request", offered)
-        status = kit.wait_status(lambda s: s["lastRequest"]["id"] == "t1" and s["state"] == "idle")
+        status = kit.wait_status(lambda s: s["state"] == "idle" and (s["contextDetail"] or {}).get("basis") == "measured")
         detail = {tool["name"]: tool["on"] for tool in status["contextDetail"]["tools"]}
         expect(not detail["bash"] and detail["grep"], "what is on", detail)
 

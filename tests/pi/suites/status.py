@@ -20,6 +20,12 @@ def idle(kit):
     return kit.wait_status(lambda status: status["state"] == "idle", "an idle session")
 
 
+def settled(kit, pi):
+    """The state after a run that used tokens: the file says idle before it too, so the sums tell the two apart."""
+    own = stats(pi)["tokens"]["input"]
+    return kit.wait_status(lambda status: status["state"] == "idle" and status["usage"]["input"] == own, "the end of the run")
+
+
 def stats(pi):
     return pi.send("get_session_stats")["data"]
 
@@ -36,7 +42,7 @@ def every_field_of_a_run():
         pi = Rpc(kit)
         session = pi.session()
         pi.prompt(TOUR)
-        status = idle(kit)
+        status = settled(kit, pi)
         expect(FIELDS <= set(status), "every field of the contract", FIELDS - set(status))
         expect((status["session"], status["pid"], status["cwd"]) == (session, pi.process.pid, str(kit.project)), "who", status)
         expect(status["agentDir"] == str(kit.agent) and status["thinking"] == "low", "where", status)
@@ -57,7 +63,7 @@ def every_field_of_a_run():
         # A denied call, an unknown tool, arguments that do not fit, an edit that fails.
         pi.prompt("@call bash {\"command\":\"echo forbidden\"}\n@call nosuch {\"a\":1}\n@call write {\"file\":\"x\"}\n"
                   "@call edit {\"path\":\"notes/plan.md\",\"edits\":[{\"oldText\":\"absent\",\"newText\":\"y\"}]}\n@then\n@say Oh.")
-        status = idle(kit)
+        status = settled(kit, pi)
         latest = {call["tool"]: call for call in status["recent"][:4]}
         expect(latest["bash"]["outcome"] == "denied" and latest["bash"]["decision"] == "deny", "denied", latest)
         expect({latest[name]["outcome"] for name in ("nosuch", "write", "edit")} == {"error"}, "failed", latest)
@@ -119,7 +125,7 @@ def a_call_without_a_price_leaves_the_cost_unknown():
     with Kit() as kit:
         pi = Rpc(kit)
         pi.prompt("@say one")
-        status = idle(kit)
+        status = settled(kit, pi)
         expect(status["usage"]["cost"] > 0, "a price", status["usage"])
         pi.send("set_model", provider="fake", modelId="scripted-free")
         status = kit.wait_status(lambda s: s["model"]["id"] == "scripted-free", "the other model")
