@@ -166,6 +166,15 @@ def a_run_that_ends_in_the_middle_of_an_answer_is_not_cut():
         expect((done.returncode, done.stderr) == (0, "") and "hello" in done.stdout, "exit 0 with its output", done)
 
 
+def a_tool_of_the_host_is_answered_in_print_mode():
+    # Node ends with exit code 13 when nothing keeps its loop alive while an answer is waited for.
+    with Kit() as kit:
+        done = kit.run("-p", "status\n@call session {\"action\":\"status\"}\n@then\n@say done")
+        expect((done.returncode, done.stdout) == (0, "done\n"), "the run", done)
+        expect("session" in kit.model_requests()[0]["tools"], "the tool is there at the first request", kit.model_requests()[0]["tools"])
+        expect(kit.model_requests()[1]["roles"][-1] == "tool", "the tool was answered", kit.model_requests()[1]["roles"])
+
+
 def the_bridge_fits_pis_own_declarations():
     compiler = PI / "node_modules" / "typescript" / "bin" / "tsc"
     if not compiler.exists():
@@ -190,5 +199,6 @@ def the_bridge_imports_nothing_that_can_be_missing():
 main([print_mode, json_mode, a_session_without_a_file_publishes, session_file_is_told_where_notify_is_silent,
       a_host_that_fails_does_not_hurt_the_run, a_host_of_another_protocol_is_answered_with_nothing, which_program_is_run,
       switched_off, loaded_twice_it_works_once, a_working_folder_that_was_removed,
-      a_run_that_ends_in_the_middle_of_an_answer_is_not_cut, the_bridge_fits_pis_own_declarations,
+      a_run_that_ends_in_the_middle_of_an_answer_is_not_cut, a_tool_of_the_host_is_answered_in_print_mode,
+      the_bridge_fits_pis_own_declarations,
       the_bridge_imports_nothing_that_can_be_missing])
