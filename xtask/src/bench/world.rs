@@ -168,7 +168,7 @@ fn status(id: &str, pid: u32, process: &Value, index: usize) -> Value {
         "schema": 1, "session": id, "pid": pid, "cwd": format!("/home/dev/app{}", index % 20), "terminal": "t1",
         "terminalFrom": "HC_TERMINAL_ID", "agentDir": "/home/dev/.pi/agent",
         "model": { "provider": "acme", "id": "m-2", "name": "M 2" }, "thinking": "medium",
-        "state": if index % 3 == 0 { "busy" } else { "idle" },
+        "state": if index.is_multiple_of(3) { "busy" } else { "idle" },
         "context": { "tokens": 48_211, "window": 200_000, "percent": 24.1 },
         "usage": { "input": 481_000, "output": 9050, "cacheRead": 400_000, "cacheWrite": 0, "cost": 1.25 },
         "tools": { "active": 12, "total": 17 }, "ticket": null, "workflow": null, "outputs": outputs,

@@ -76,8 +76,7 @@ fn every_write_of_the_corpus_in_its_order() {
     for row in all["sessions"].as_array().unwrap() {
         assert_eq!(row["record"], expected[row["session"].as_str().unwrap()], "nothing is lost");
     }
-    let Some(theirs) = external("every_write_of_the_corpus_in_its_order, against an external reader", &env.king_dir())
-    else {
+    let Some(theirs) = external(&env.king_dir()) else {
         return;
     };
     let mut theirs: Vec<&str> = theirs
@@ -91,11 +90,8 @@ fn every_write_of_the_corpus_in_its_order() {
 
 /// The external reader's list for a folder; `None` when there is no reader.
 #[expect(clippy::disallowed_methods, reason = "a test's own switch, read where it is used")]
-fn external(name: &str, folder: &Path) -> Option<Vec<Value>> {
-    let Some(reader) = std::env::var_os("JIG_KING_READER") else {
-        skipped(name, "JIG_KING_READER names no external reader");
-        return None;
-    };
+fn external(folder: &Path) -> Option<Vec<Value>> {
+    let reader = std::env::var_os("JIG_KING_READER")?;
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{} \"$1\"", reader.to_string_lossy())).arg("sh").arg(folder);
     let output = finish(command, b"");
@@ -106,7 +102,6 @@ fn external(name: &str, folder: &Path) -> Option<Vec<Value>> {
 
 #[test]
 fn an_external_reader_lists_what_we_list() {
-    let name = "an_external_reader_lists_what_we_list";
     let env = TestEnvironment::new();
     let mut pi = Pi::start();
     for (id, word) in [("k-work", "working"), ("k-idle", "idle"), ("k-att", "attention"), ("k-err", "error")] {
@@ -127,7 +122,9 @@ fn an_external_reader_lists_what_we_list() {
         .collect();
     ours.sort();
     assert_eq!(ours.len(), 4);
-    let Some(theirs) = external(name, &env.king_dir()) else { return };
+    let Some(theirs) = external(&env.king_dir()) else {
+        return skipped("an_external_reader_lists_what_we_list", "JIG_KING_READER names no external reader");
+    };
     let mut theirs: Vec<(String, String)> = theirs
         .iter()
         .map(|row| {
