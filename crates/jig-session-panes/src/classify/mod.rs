@@ -106,7 +106,7 @@ fn by_command(command: &str) -> Option<&'static Agent> {
         let rest = name.strip_prefix(*known);
         rest == Some("") || (known.len() > 4 && rest.is_some_and(|rest| rest.starts_with('-')))
     };
-    agents::ALL.into_iter().find(|agent| agent.commands.iter().any(|known| named(known)))
+    agents::ALL.into_iter().find(|agent| agent.commands.iter().any(named))
 }
 
 /// An agent whose title stands on the pane, when its own screen is there too: titles outlive programs.

@@ -100,8 +100,8 @@ pub(crate) fn kind(command: &str) -> Kind {
 }
 
 /// Characters a prompt ends in, or, for themes, begins with.
-const PROMPT_END: [char; 15] =
-    ['$', '#', '%', '>', '❯', '➜', 'λ', '»', '›', '✗', '✘', '▶', '\u{e0b0}', '\u{e0b1}', '⟩'];
+const PROMPT_END: [char; 17] =
+    ['$', '#', '%', '>', '❯', '➜', 'λ', '»', '›', '✗', '✘', '▶', '❱', '〉', '\u{e0b0}', '\u{e0b1}', '⟩'];
 const PROMPT_START: [char; 7] = ['❯', '➜', 'λ', '»', '▶', '╰', '└'];
 
 /// Whether a shell's last line is its prompt, with or without a command typed behind it.
