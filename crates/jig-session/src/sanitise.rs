@@ -55,7 +55,9 @@ fn filter(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// be replaced wherever they stand; line ends between documents stay.
 pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
     // Nearly all documents are plain ASCII, and serde has escaped the lower controls already.
-    if !text.bytes().any(|byte| byte >= 0x7F) || !text.chars().any(|c| c != '\n' && is_hostile(c)) {
+    // The largest byte of a stretch is found many bytes at a time.
+    let plain = text.as_bytes().chunks(256).all(|stretch| stretch.iter().max().is_none_or(|byte| *byte < 0x7F));
+    if plain || !text.chars().any(|c| c != '\n' && is_hostile(c)) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 32);

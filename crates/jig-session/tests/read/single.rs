@@ -178,6 +178,27 @@ fn prune_removes_what_is_proved_dead_and_nothing_else() {
 }
 
 #[test]
+fn prune_removes_locks_that_nobody_holds_and_no_session_has() {
+    let env = TestEnvironment::new();
+    let dir = env.sessions_dir();
+    let _live = env.live("live", |_| ());
+    let lock = |name: &str| {
+        let path = dir.join(format!(".{name}.lock"));
+        (fs::File::create(&path).expect("made"), path)
+    };
+    let (_, of_live) = lock("live");
+    let (held, of_hook) = lock("hook");
+    held.lock().expect("locked");
+    let (_, of_nobody) = lock("nobody");
+    let pruned = env.jig(&["prune", "--json"]).exits(0).json();
+    assert_eq!(pruned["removed"], json!([{ "path": of_nobody.to_str().expect("UTF-8"), "verdict": "gone" }]));
+    assert!(of_live.exists() && of_hook.exists() && !of_nobody.exists());
+    drop(held);
+    env.jig(&["prune"]).exits(0);
+    assert!(of_live.exists() && !of_hook.exists());
+}
+
+#[test]
 fn doctor_is_content_with_a_clean_home_and_names_what_is_open() {
     let env = TestEnvironment::new();
     let _live = env.live("s-1", |_| ());
