@@ -44,7 +44,8 @@ fn every_variable_of_ours_in_the_code_is_in_platform_md() {
     let mut missing = BTreeSet::new();
     for path in sources.iter().filter(|path| path.components().any(|part| part.as_os_str() == "src")) {
         for literal in read(path).split('"') {
-            let ours = ["JIG_", "PI_KING_", "PI_CODING_", "PI_DISABLED_"].iter().any(|start| literal.starts_with(start));
+            let ours =
+                ["JIG_", "PI_KING_", "PI_CODING_", "PI_DISABLED_"].iter().any(|start| literal.starts_with(start));
             // What `watch --exec` sets for its command, and what tests set, is documented elsewhere.
             let set = literal.starts_with("JIG_FULL") || EXEC.contains(&literal);
             let name = literal.chars().all(|c| c.is_ascii_uppercase() || c == '_');

@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use jig_session_schema::bridge::{Entry, FromHost, ToHost};
+use jig_session_schema::documents;
+use jig_session_schema::error::{ErrorBody, ErrorCode};
 use jig_session_schema::event::Event;
 use jig_session_schema::request::{Order, Request};
+use jig_session_schema::row::{Problem, Row};
 use jig_session_schema::shape::FieldInfo;
 use jig_session_schema::status::{
     Agent, Answer, Attention, Context, ContextDetail, Model, Output, Process, Recent, Status, Ticket, Tools, Usage,
@@ -86,5 +90,64 @@ fn the_event_page_s_example_is_valid() {
     for line in block.lines() {
         let read = Event::read(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
         assert_eq!((read.problems.len(), matches!(read.value, Event::Other(_))), (0, false), "{line}");
+    }
+}
+
+/// The part of a page under a heading of the fourth level.
+fn section<'a>(page: &'a str, word: &str) -> &'a str {
+    let from = page.find(&format!("#### `{word}`\n")).unwrap_or_else(|| panic!("no section {word}"));
+    let rest = &page[from + 5..];
+    rest.split("\n#").next().unwrap_or(rest)
+}
+
+#[test]
+fn the_bridge_page_names_every_line_and_field() {
+    let page = page("bridge-v1.md");
+    let (to, from) = page.split_once("## From the host").expect("both directions");
+    for (half, lines, tag) in [(to, ToHost::LINES, "t"), (from, FromHost::LINES, "op")] {
+        for (word, _, fields) in lines {
+            let own: Vec<FieldInfo> = fields.iter().filter(|field| field.name != tag).copied().collect();
+            assert_eq!(missing(section(half, word), &own), Vec::<&str>::new(), "{word}");
+        }
+    }
+    assert_eq!(missing(to, Entry::FIELDS), Vec::<&str>::new());
+}
+
+#[test]
+fn the_documents_page_names_every_field() {
+    let page = page("documents-v1.md");
+    for fields in [
+        Row::FIELDS,
+        Problem::FIELDS,
+        ErrorBody::FIELDS,
+        documents::Ls::FIELDS,
+        documents::Show::FIELDS,
+        documents::Wait::FIELDS,
+        documents::ContextDocument::FIELDS,
+        documents::Explain::FIELDS,
+        documents::Identity::FIELDS,
+        documents::ObservedIdentity::FIELDS,
+        documents::StateProof::FIELDS,
+        documents::StateEvidence::FIELDS,
+        documents::Paths::FIELDS,
+        documents::Place::FIELDS,
+        documents::Prune::FIELDS,
+        documents::Validate::FIELDS,
+        documents::Doctor::FIELDS,
+        documents::Pruned::FIELDS,
+        documents::Kept::FIELDS,
+        documents::ValidatedFile::FIELDS,
+        documents::Finding::FIELDS,
+        documents::Check::FIELDS,
+    ] {
+        assert_eq!(missing(&page, fields), Vec::<&str>::new());
+    }
+    for (word, _, fields) in documents::WatchLine::LINES {
+        let common = ["schema", "at", "change"];
+        let own: Vec<FieldInfo> = fields.iter().filter(|field| !common.contains(&field.name)).copied().collect();
+        assert_eq!(missing(section(&page, word), &own), Vec::<&str>::new(), "{word}");
+    }
+    for code in ErrorCode::KNOWN {
+        assert!(page.contains(&format!("`{code}`")), "{code}");
     }
 }

@@ -383,21 +383,3 @@ record! {
         added path: Option<String> = "path",
     }
 }
-
-record! {
-    /// `statusline --format json`: three counts.
-    pub struct Statusline {
-        /// The version of this document: 1.
-        version schema: Tag = "schema" is 1,
-        /// When it was looked.
-        required at: Timestamp = "at",
-        /// Sessions that wait for a person.
-        needed attention: u64 = "attention",
-        /// Sessions at work.
-        needed busy: u64 = "busy",
-        /// Sessions at rest.
-        needed idle: u64 = "idle",
-        /// The same as text.
-        needed text: String = "text",
-    }
-}
