@@ -103,7 +103,7 @@ fn section<'a>(page: &'a str, word: &str) -> &'a str {
 #[test]
 fn the_bridge_page_names_every_line_and_field() {
     let page = page("bridge-v1.md");
-    let (to, from) = page.split_once("## From the host").expect("both directions");
+    let (to, from) = page.split_once("## Fields of the lines from the host").expect("both directions");
     for (half, lines, tag) in [(to, ToHost::LINES, "t"), (from, FromHost::LINES, "op")] {
         for (word, _, fields) in lines {
             let own: Vec<FieldInfo> = fields.iter().filter(|field| field.name != tag).copied().collect();
