@@ -248,3 +248,19 @@ fn rows_and_envelopes_are_valid_documents() {
         valid(&format!("{action}.json"), "bulk.v1", &tmux.jig(&args).json());
     }
 }
+
+#[test]
+fn status_files_that_cannot_be_read_are_told_of() {
+    let Some(tmux) = start("status_files_that_cannot_be_read_are_told_of") else { return };
+    let folder = tmux.env.sessions_dir();
+    std::fs::remove_dir(&folder).expect("the folder is empty");
+    std::fs::write(&folder, "no folder").expect("a file can be written");
+    let output = tmux.jig(&["live", "--json"]).exits(0);
+    assert_eq!(output.json()[0]["statusSource"], "command");
+    assert!(output.stderr.starts_with("warning: status files are left out"), "{}", output.stderr);
+    // What acts on panes does not guess.
+    let refused = tmux.jig(&["bulk", "stop", "--json", "--yes", "--max-load-per-core", "1e6"]).exits(1);
+    assert_eq!(refused.stdout, "");
+    assert!(refused.error()["error"]["code"].is_string());
+    assert!(tmux.has("%0"));
+}

@@ -49,9 +49,10 @@ pub(crate) fn outrank(app: &App, panes: &mut [Pane]) -> Result<Vec<Option<Row>>,
 /// Whether both folders of status files are missing or empty: then there is nothing to look at.
 fn nothing_published(app: &App) -> bool {
     let places = app.places();
-    [places.sessions, places.king]
-        .iter()
-        .all(|folder| std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none()))
+    [places.sessions, places.king].iter().all(|folder| match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    })
 }
 
 /// Whether a row's file may speak for a pane. A stopped process left its terminal to the shell.

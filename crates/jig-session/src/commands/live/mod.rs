@@ -89,7 +89,10 @@ fn rows(args: &List, app: &App) -> Result<Vec<LiveRow>, Failure> {
     let filter = args.selection.filter()?;
     let mut panes = observe::observe(&setting, |facts, project| filter.before(&setting.projects, facts, project))
         .map_err(options::failure)?;
-    join::outrank(app, &mut panes)?;
+    if let Err(failure) = join::outrank(app, &mut panes) {
+        // The screens are still there to be read; what acts on panes is stricter.
+        app.note(&format!("warning: status files are left out: {}", failure.message));
+    }
     panes.retain(|pane| filter.after(&setting.machine, pane.class.status));
     panes.sort_by(observe::by_status);
     Ok(panes.iter().map(|pane: &Pane| pane.row(&setting.machine)).collect())
