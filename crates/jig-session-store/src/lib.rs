@@ -6,7 +6,7 @@
 //! and in which order, are pure functions ([`listed`], [`by_urgency`]); what changed between two looks is a [`Tracker`]'s
 //! work. [`Hints`] only say when to look sooner: polling is the truth.
 //!
-//! The crate reads and, in [`prune`], removes what a crashed session of the contract's own left. It knows no agent, no
+//! The crate reads and, in [`prune()`], removes what a crashed session of the contract's own left. It knows no agent, no
 //! terminal and no command, and it never writes into either folder.
 
 mod card;
