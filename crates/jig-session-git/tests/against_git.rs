@@ -1,5 +1,6 @@
 //! Every kind of repository, asked with git itself and with this crate: the answers are the same.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,10 +55,15 @@ fn folder(path: PathBuf) -> PathBuf {
     path
 }
 
+/// Says why a test did not run, on the stream that the test runner does not keep for itself.
+fn skipped(name: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
+}
+
 fn has_git() -> bool {
     let found = Command::new("git").arg("--version").output().is_ok();
     if !found {
-        eprintln!("SKIPPED against_git: git is not installed");
+        skipped("against_git", "git is not installed");
     }
     found
 }
@@ -139,8 +145,7 @@ fn the_same_answers_as_git() {
 fn no_repository_is_no_error() {
     let temp = tempfile::tempdir().expect("a temporary folder");
     if Repository::discover(temp.path()).expect("it is there").is_some() {
-        eprintln!("SKIPPED no_repository_is_no_error: temporary folders of this machine lie in a repository");
-        return;
+        return skipped("no_repository_is_no_error", "temporary folders of this machine lie in a repository");
     }
     let empty = folder(temp.path().join("empty/.git"));
     for place in [temp.path(), &empty, &temp.path().join("not/there/yet")] {
