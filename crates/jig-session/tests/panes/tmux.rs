@@ -27,7 +27,14 @@ pub(crate) fn start(test: &str) -> Option<Tmux> {
         return None;
     }
     let tmux = Tmux { socket: env.root().join("tmux"), env };
-    tmux.new_session("keep", &tmux.env.work(), "exec cat");
+    let dir = tmux.env.work();
+    let first = ["new-session", "-d", "-x", "100", "-y", "30", "-s", "keep", "-c", dir.to_str()?, "exec cat"];
+    let output = finish(tmux.command(&first), b"");
+    if output.code != 0 {
+        // Without pseudo-terminals there is no tmux to test.
+        skipped(test, &format!("tmux cannot open a session: {}", output.stderr.trim()));
+        return None;
+    }
     Some(tmux)
 }
 
