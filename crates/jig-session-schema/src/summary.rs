@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
+use crate::king::{EpochMs, KingState, KingStatus};
 use crate::limits::{COUNT_MAX, DOCUMENT_BYTES};
 use crate::read::{Read, ReadError};
 use crate::row::Summary;
@@ -141,6 +142,9 @@ fields! {
     String, Self, text => text;
     Option<String>, Self, text => text;
     Option<f64>, Self, number => number;
+    bool, Self, flag => flag;
+    Option<EpochMs>, Option<f64>, number => number.map(EpochMs);
+    KingState, Self, state => state;
     Option<bool>, Self, flag => flag;
     Option<Timestamp>, Self, time => time;
     Option<u64>, Option<Count>, count => count.map(|count| count.0);
@@ -199,15 +203,18 @@ fn set<F: serde::de::DeserializeOwned>(place: &mut Option<F>, value: &[u8]) -> R
     Ok(())
 }
 
-macro_rules! summary {
-    (requires $required:ident; $( $field:ident = $key:literal ,)*) => {
-        /// Only the summary's fields are parsed.
-        fn quick(bytes: &[u8]) -> Result<Summary, Odd> {
+/// Declares a quick reader of a whole file: only the named fields are parsed. A list that is named `empty` must be it.
+macro_rules! top {
+    ($(#[$about:meta])* $quick:ident: $Ty:ident, $version:literal is 1, requires $required:ident $(, empty $empty:literal)?,
+     { $( $field:ident = $key:literal ,)* }) => {
+        $(#[$about])*
+        fn $quick(bytes: &[u8]) -> Result<$Ty, Odd> {
             $( let mut $field = None; )*
             let mut version: Option<u8> = None;
             skim::fields(bytes, |key, value| match key {
                 $( $key => set(&mut $field, value), )*
-                b"schema" => set(&mut version, value),
+                $version => set(&mut version, value),
+                $( $empty => if value == b"[]" { Ok(()) } else { Err(Odd) }, )?
                 // A key in another spelling may be one of these.
                 _ if key.contains(&b'\\') => Err(Odd),
                 _ => Ok(()),
@@ -215,7 +222,7 @@ macro_rules! summary {
             if $required.is_none() || version != Some(1) {
                 return Err(Odd);
             }
-            let mut out = Summary::default();
+            let mut out = $Ty::default();
             $( if let Some(form) = $field {
                 out.$field = Field::from(form);
             } )*
@@ -224,14 +231,43 @@ macro_rules! summary {
     };
 }
 
-summary! {
-    requires session;
+top!(
+    /// A status file's summary.
+    quick: Summary, b"schema" is 1, requires session, {
     session = b"session", pid = b"pid", cwd = b"cwd", terminal = b"terminal", terminal_from = b"terminalFrom",
     agent_dir = b"agentDir", model = b"model", state = b"state", context = b"context", usage = b"usage",
     started_at = b"startedAt", updated_at = b"updatedAt", agent = b"agent", name = b"name", process = b"process",
     attention = b"attention", state_from = b"stateFrom", state_at = b"stateAt", background = b"background",
     tmux_pane = b"tmuxPane", tmux_socket = b"tmuxSocket", transcript = b"transcript",
+});
+top!(
+    /// A pi-king card without what no listing shows.
+    quick_card: KingStatus, b"formatVersion" is 1, requires id, empty b"subagents", {
+    id = b"id", name = b"name", cwd = b"cwd", model = b"model", pid = b"pid", started_at = b"startedAt",
+    last_activity = b"lastActivity", status = b"status", session_file = b"sessionFile", visible = b"visible",
+    context_pct = b"contextPct",
+});
+
+impl KingStatus {
+    /// Reads a card's summary: what [`KingStatus::read`] gives, without `project`, `activity`, `title`,
+    /// `startupFingerprint`, `isFork` and fields this version does not know, and faster.
+    ///
+    /// # Errors
+    /// As [`KingStatus::read`].
+    pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
+        if bytes.len() <= DOCUMENT_BYTES
+            && let Ok(value) = quick_card(bytes)
+        {
+            return Ok(Read { value, problems: Vec::new() });
+        }
+        let mut read = Self::read(bytes)?;
+        let card = &mut read.value;
+        (card.project, card.activity, card.title) = (None, None, None);
+        (card.startup_fingerprint, card.is_fork, card.unknown) = (None, None, Unknown::default());
+        Ok(read)
+    }
 }
+
 quick!(Model, requires [id], { provider = "provider", id = "id", name = "name", });
 quick!(Agent, requires [name], { name = "name", version = "version", });
 quick!(Process, requires [], {
@@ -343,6 +379,59 @@ mod tests {
             "\u{feff}{\"schema\":1,\"session\":\"a\"}",
         ] {
             compare(text);
+        }
+    }
+
+    /// Each field of a card in turn gets each odd value; both readers must say the same of what a listing shows.
+    #[test]
+    fn both_ways_agree_on_every_odd_card() {
+        let card = json!({
+            "formatVersion": 1, "id": "k-1", "name": "billing", "cwd": "/a", "project": "a", "model": "m", "pid": 4242,
+            "startedAt": 1_795_974_219_108.073_5, "lastActivity": 1_795_974_300_000_i64, "status": "idle",
+            "activity": "a\nb", "title": "t", "sessionFile": "/t.jsonl", "subagents": [], "visible": true,
+            "contextPct": 12, "startupFingerprint": "2f3e29980346b92c", "isFork": false, "later": [1],
+        });
+        assert!(quick_card(card.to_string().as_bytes()).is_ok());
+        let odd = [
+            json!(null),
+            json!(true),
+            json!(false),
+            json!(-1),
+            json!(0),
+            json!(1),
+            json!(1.0),
+            json!(1.5),
+            json!("1"),
+            json!(2),
+            json!(""),
+            json!("x".repeat(129)),
+            json!([]),
+            json!({}),
+            json!(4_294_967_296_u64),
+            json!([{ "id": "a", "description": "d", "status": "running", "startedAt": 1 }]),
+            json!([7]),
+        ];
+        let compare = |text: &str| {
+            let read = |read: Result<Read<KingStatus>, ReadError>| {
+                let bad_pid = |read: &Read<KingStatus>| read.problems.iter().any(|field| field.pointer == "/pid");
+                read.map(|read| (bad_pid(&read), read.value))
+            };
+            let lenient = read(KingStatus::read(text.as_bytes())).map(|(bad_pid, mut card)| {
+                (card.project, card.activity, card.title) = (None, None, None);
+                (card.startup_fingerprint, card.is_fork, card.unknown) = (None, None, Unknown::default());
+                (bad_pid, card)
+            });
+            assert_eq!(read(KingStatus::scan(text.as_bytes())), lenient, "{text}");
+        };
+        for key in card.as_object().expect("an object").keys() {
+            for value in &odd {
+                let mut changed = card.clone();
+                changed[key] = value.clone();
+                compare(&changed.to_string());
+            }
+            let mut without = card.clone();
+            without.as_object_mut().expect("an object").remove(key);
+            compare(&without.to_string());
         }
     }
 

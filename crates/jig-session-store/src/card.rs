@@ -11,7 +11,7 @@ use crate::status::{bad_pid, unread};
 
 /// Reads a card, or says why it is none.
 pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, local: bool) -> Result<Session, Problem> {
-    let read = match KingStatus::read(bytes) {
+    let read = match KingStatus::scan(bytes) {
         Ok(read) => read,
         Err(error) => return Err(unread(path, &error)),
     };
