@@ -7,7 +7,7 @@ use crate::classify::rule::{Agent, Rule, Says};
 use crate::classify::test::Sight::{Keys, Line, Menu, Without};
 use crate::classify::test::Test;
 use crate::classify::test::Test::{
-    All, Any, Begins, Elapsed, Ellipsis, Glyph0, Has, Indented, Not, Ongoing, Part, Parts, Starts,
+    All, Any, Begins, Elapsed, Ellipsis, Ends, Glyph0, Has, Indented, Not, Ongoing, Part, Parts, Starts,
 };
 
 /// Title glyphs while it works. `✳` is set when idle and in every dialog.
@@ -46,6 +46,17 @@ pub(crate) const AGENT: Agent = Agent {
                 (Whole, Line(Any(&[Starts("you: "), Has("screen reader mode")]))),
                 (Tail(2), Line(Any(&[Part("/effort"), Part("? for shortcuts")]))),
                 (Tail(4), Without(Any(&[Ellipsis, Elapsed, Part("esc to interrupt")]))),
+                (Title, Line(Starts("✳"))),
+            ],
+            says: Says::Idle,
+        },
+        // There a tip or a draft may be the last line; the row of a finished turn stands just above it.
+        Rule {
+            name: "plain text, turn over",
+            when: &[
+                (Whole, Line(Any(&[Starts("you: "), Has("screen reader mode")]))),
+                (Tail(3), Line(All(&[Not(&Indented), Not(&Has(":")), Has(" for "), Ends("s")]))),
+                (Tail(2), Without(Any(&[Ellipsis, Elapsed, Ends(":")]))),
                 (Title, Line(Starts("✳"))),
             ],
             says: Says::Idle,
