@@ -75,7 +75,7 @@ impl Bus<'_> {
             return Err(Refusal::new(Code::Refused, message).into());
         }
         let _lock = self.lock()?;
-        let mut look = self.look()?.whole(self.path())?;
+        let mut look = self.look_whole()?;
         self.prune(&mut look)?;
         let owned = look.member(&me.id).is_some_and(|m| m.state == State::Live && m.record.owner == me.owner);
         if !owned {
@@ -154,7 +154,7 @@ impl Bus<'_> {
                 }
             }
         }
-        let again = self.look()?.whole(self.path());
+        let again = self.look_whole();
         let asked: Vec<ClaimPath> = new.iter().map(|path| (*path).clone()).collect();
         let conflicts = again.as_ref().map(|again| self.conflicts(again, &me.id, &asked)).unwrap_or_default();
         if again.is_ok() && conflicts.is_empty() && matches!(outcome, Ok(None)) {
@@ -202,7 +202,7 @@ impl Bus<'_> {
     /// Releases paths, or all. What another session holds, or another incarnation of this one, stays.
     pub fn release(&self, me: &Me, release: &Release<'_>) -> Result<Released, Error> {
         let _lock = self.lock()?;
-        let mut look = self.look()?.whole(self.path())?;
+        let mut look = self.look_whole()?;
         self.prune(&mut look)?;
         if look.member(&me.id).is_none_or(|member| member.state != State::Live) {
             self.join_locked(&mut look, me, &Join::default())?;

@@ -101,6 +101,11 @@ impl Look {
 }
 
 impl Bus<'_> {
+    /// As [`Bus::look`], and an error when a file could not be read: for those who decide by what is not there.
+    pub fn look_whole(&self) -> Result<Look, Error> {
+        self.look()?.whole(self.path())
+    }
+
     /// Reads the members and their claims. Takes no lock and writes nothing.
     pub fn look(&self) -> Result<Look, Error> {
         // Claims first: a claim that is seen was made by a record that was there before it.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Report;
-use super::operations::{Found, OPERATIONS, Operation};
+use super::operations::{self, Found, Operation};
 use super::scene::{Programs, Scene};
 use super::strace::{Call, Ended, Fault};
 
@@ -53,7 +53,7 @@ struct Point {
 
 /// Runs every operation, or the one that is named, under every fault.
 pub(crate) fn run(programs: &Programs, only: Option<&str>, short: bool, report: &mut Report) -> anyhow::Result<()> {
-    for operation in OPERATIONS.iter().filter(|operation| only.is_none_or(|name| name == operation.name)) {
+    for operation in operations::all().filter(|operation| only.is_none_or(|name| name == operation.name)) {
         let points = points(operation, programs, short)?;
         let (kills, errors) = points.iter().partition::<Vec<_>, _>(|point| matches!(point.fault, Fault::Kill));
         for (what, mut points) in [("killed before each call", kills), ("each call failing", errors)] {

@@ -3,6 +3,7 @@
 //!
 //! Nothing may be torn, lost or left behind, nothing may panic, and every failure is told with its path and errno.
 
+mod bus;
 mod interrupt;
 mod live;
 mod operations;
@@ -49,7 +50,7 @@ impl Report {
 }
 
 /// The parts, in their order: what `--only` can name besides an operation.
-const PARTS: [&str; 4] = ["interrupt", "starve", "race", "properties"];
+const PARTS: [&str; 5] = ["interrupt", "starve", "race", "properties", "power"];
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
         ["--short", "--only", name] | ["--only", name, "--short"] => (true, Some(*name)),
         _ => anyhow::bail!("usage: cargo xtask faults [--short] [--only PART-OR-OPERATION]"),
     };
-    let known = |name: &str| PARTS.contains(&name) || operations::OPERATIONS.iter().any(|one| one.name == name);
+    let known = |name: &str| PARTS.contains(&name) || operations::all().any(|one| one.name == name);
     anyhow::ensure!(only.is_none_or(known), "there is no such part or operation");
     let wanted = |part: &str| only.is_none_or(|name| name == part);
 
@@ -82,6 +83,9 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     }
     if wanted("race") {
         race::run(&programs, short, &mut report)?;
+    }
+    if wanted("power") && !short {
+        bus::power_cut(&programs, &mut report)?;
     }
     // In the short form they are part of `cargo test`, with a few hundred cases each.
     if wanted("properties") && !short {

@@ -136,6 +136,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
 ];
 
+/// Every operation that is interrupted.
+pub(crate) fn all() -> impl Iterator<Item = &'static Operation> {
+    OPERATIONS.iter().chain(super::bus::OPERATIONS)
+}
+
 fn replaced(content: Option<&str>) -> Result<Found, String> {
     match content {
         Some("old") => Ok(Found::Old),

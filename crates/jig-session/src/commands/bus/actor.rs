@@ -116,7 +116,7 @@ impl Actor {
     fn settle(&mut self, app: &App, options: &Options<'_>) -> Result<(), Failure> {
         let bus = Bus::open_existing(&self.root, self.repo.clone(), &self.system)?;
         if let Some(word) = options.named {
-            let look = bus.look()?;
+            let look = bus.look_whole()?;
             let names: Vec<(&str, &str)> =
                 look.members.iter().map(|m| (m.record.id.as_str(), m.record.label.as_str())).collect();
             match resolve_target(word, &names) {

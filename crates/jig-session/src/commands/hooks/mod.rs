@@ -1,5 +1,6 @@
 //! `jig-session hooks`: puts what an agent needs to publish into the agent's own configuration, and takes it out.
 
+mod entries;
 mod pi;
 mod pi_version;
 
@@ -28,8 +29,17 @@ enum Action {
 
 #[derive(clap::Args, Debug)]
 struct Which {
-    /// The agent: pi
+    /// The agent: pi; with --mcp, --bus or --guard also claude, codex, gemini, copilot, droid, cursor, opencode
     agent: String,
+    /// The session bus as an MCP server in the agent's configuration
+    #[arg(long)]
+    mcp: bool,
+    /// Hook entries that tell the agent of mail on the session bus
+    #[arg(long)]
+    bus: bool,
+    /// A hook entry that denies edits of paths that another session holds
+    #[arg(long)]
+    guard: bool,
 }
 
 /// What an action found or did, as it is printed.
@@ -78,6 +88,16 @@ impl Report {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let (Action::Install(which) | Action::Uninstall(which) | Action::Status(which) | Action::Print(which)) =
         &args.action;
+    let asked = entries::Asked { mcp: which.mcp, bus: which.bus, guard: which.guard };
+    if asked.anything() {
+        let deed = match &args.action {
+            Action::Install(_) => entries::Deed::Install,
+            Action::Uninstall(_) => entries::Deed::Uninstall,
+            Action::Status(_) => entries::Deed::Status,
+            Action::Print(_) => entries::Deed::Print,
+        };
+        return entries::run(deed, &which.agent, asked, app);
+    }
     if which.agent != "pi" {
         return Err(Failure::new(Code::Unsupported, format!("no hooks for {:?}", which.agent))
             .hint("any agent can publish by lines on stdin: see jig-session publish --help"));
