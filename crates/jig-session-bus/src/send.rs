@@ -106,11 +106,17 @@ impl Bus<'_> {
         let now = self.world.now();
         let sessions = self.looked(SESSIONS)?;
         let records = store::scan(sessions.as_ref(), store::record, store::record_fits)?;
-        let members = records.into_iter().filter_map(|file| match file.read {
-            store::Read::Good(record) => Some(Member::judge(record, &now, self.world)),
-            _ => None,
-        });
-        let mut members: Vec<Member> = members.collect();
+        let mut members: Vec<Member> = Vec::new();
+        let mut failed = None;
+        for file in records {
+            match file.read {
+                store::Read::Good(record) => members.push(Member::judge(record, &now, self.world)),
+                store::Read::Failed(problem) => {
+                    failed = Some(Error::Entry { path: self.path().join(SESSIONS).join(&file.name), problem });
+                }
+                _ => {}
+            }
+        }
         let sender = members.iter().find(|member| member.record.id == me.id);
         let mut from = Sender::new();
         from.id.clone_from(&me.id);
@@ -118,9 +124,17 @@ impl Bus<'_> {
         from.agent.clone_from(&me.agent);
         let broadcast = outgoing.to == EVERYBODY;
         if broadcast {
+            // Nobody is left out because a record cannot be read just now.
+            if let Some(failed) = failed {
+                return Err(failed);
+            }
             members.retain(|member| member.state == State::Live && member.record.id != me.id);
         } else {
-            let place = find(me, outgoing.to, &members)?;
+            let place = match find(me, outgoing.to, &members) {
+                Ok(place) => place,
+                // Whoever is not found may be the one that cannot be read.
+                Err(refusal) => return Err(failed.unwrap_or(refusal)),
+            };
             members = vec![members.swap_remove(place)];
         }
         let content = format!("{}\n{}\n{}", outgoing.kind, outgoing.paths.join("\0"), outgoing.text);
