@@ -14,6 +14,9 @@ pub enum NoTarget {
     Ambiguous(Vec<usize>),
 }
 
+/// Whether a session, as its id and its label, is meant.
+type Rule<'a> = dyn Fn(&(&str, &str)) -> bool + 'a;
+
 /// Finds the one session that `word` names: exact id, else label without case, else the beginning or end of one id.
 ///
 /// `sessions` are `(id, label)`; the answer is a place in it.
@@ -23,7 +26,7 @@ pub fn resolve(word: &str, sessions: &[(&str, &str)]) -> Result<usize, NoTarget>
     let by_label = |(_, name): &(&str, &str)| label::same(name, word);
     let by_piece =
         |(id, _): &(&str, &str)| word.chars().count() >= SHORTEST && (id.starts_with(word) || id.ends_with(word));
-    let rules: [&dyn Fn(&(&str, &str)) -> bool; 3] = [&by_id, &by_label, &by_piece];
+    let rules: [&Rule<'_>; 3] = [&by_id, &by_label, &by_piece];
     for rule in rules {
         let found: Vec<usize> = (0..sessions.len()).filter(|i| rule(&sessions[*i])).collect();
         match found.len() {

@@ -19,10 +19,10 @@ fn a_request_is_published_whole_and_its_answer_decides_the_exit_code() {
     let env = TestEnvironment::new();
     let mut live = env.live("s-1", |document| document["accepts"] = json!(["tools", "skills", "reload"]));
     for (ok, code, outcome) in [(true, 0, "ok"), (false, 4, "refused")] {
-        let asked = env.start(&["request", "s-1", "--json", "--tool", "bash=off", "--skill", "x=on", "--reload", "--wait", "60"]);
-        let document: Value = eventually("the request", || {
-            serde_json::from_slice(&fs::read(request_path(&env, "s-1")).ok()?).ok()
-        });
+        let asked = env
+            .start(&["request", "s-1", "--json", "--tool", "bash=off", "--skill", "x=on", "--reload", "--wait", "60"]);
+        let document: Value =
+            eventually("the request", || serde_json::from_slice(&fs::read(request_path(&env, "s-1")).ok()?).ok());
         let expected = json!({ "schema": 1, "id": document["id"], "tools": { "bash": false }, "skills": { "x": true }, "reload": true });
         assert_eq!(document, expected);
         fs::remove_file(request_path(&env, "s-1")).unwrap();
@@ -50,7 +50,11 @@ fn what_cannot_be_asked_is_not_published() {
         assert_eq!(output.json()["answer"], Value::Null);
         assert!(!request_path(&env, session).exists());
     }
-    for args in [vec!["request", "s-tools"], vec!["request", "s-tools", "--tool", "a"], vec!["request", "s-tools", "--reload", "--wait", "-1"]] {
+    for args in [
+        vec!["request", "s-tools"],
+        vec!["request", "s-tools", "--tool", "a"],
+        vec!["request", "s-tools", "--reload", "--wait", "-1"],
+    ] {
         env.jig(&args).exits(2);
     }
     assert_eq!(env.jig(&["--json", "request", "nobody", "--reload"]).exits(4).error()["error"]["code"], "not-found");
@@ -93,7 +97,10 @@ fn context_is_the_same_with_and_without_colour_and_safe_to_print() {
     let _none = env.live("s-2", |_| {});
     let plain = env.jig(&["context", "s-1"]).exits(0).stdout;
     assert!(plain.contains("500 of 1.0k tokens, 50.0 %, measured"), "{plain}");
-    assert!(plain.contains("off  bash\u{FFFD}[2J (off)") && plain.contains("AGENTS.md") && plain.contains("new-part"), "{plain}");
+    assert!(
+        plain.contains("off  bash\u{FFFD}[2J (off)") && plain.contains("AGENTS.md") && plain.contains("new-part"),
+        "{plain}"
+    );
     assert!(!plain.contains('\u{1b}'), "{plain}");
     let coloured = env.jig(&["--color", "always", "context", "s-1"]).exits(0).stdout;
     assert!(coloured.contains("\u{1b}[34m") && !coloured.contains("\u{1b}[2J"), "{coloured}");

@@ -159,7 +159,9 @@ fn a_reload_that_is_due_outlives_its_host() {
 
 #[test]
 fn killed_at_any_line_a_request_is_answered_once_and_runs_once() {
-    const STEPS: [(&str, fn(&Value) -> bool); 5] = [
+    /// A name, and the line at which the host is killed.
+    type Step = (&'static str, fn(&Value) -> bool);
+    const STEPS: [Step; 5] = [
         ("before anything is called", |line| line["fn"] == "pi.getActiveTools"),
         ("before it is applied", |line| line["fn"] == "pi.setActiveTools"),
         ("after it was applied", |line| line["op"] == "skills"),

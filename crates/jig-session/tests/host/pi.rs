@@ -11,30 +11,30 @@ use serde_json::{Value, json};
 use crate::common::{DEADLINE, Sleeper, TestEnvironment};
 
 /// The session every test is about.
-pub const SESSION: &str = "0190-session";
+pub(crate) const SESSION: &str = "0190-session";
 
 /// A Pi that holds nothing but a bridge.
-pub struct Pi<'a> {
+pub(crate) struct Pi<'a> {
     env: &'a TestEnvironment,
     process: Sleeper,
     host: Option<(Child, Receiver<String>)>,
     /// Tools declared to the model.
-    pub active: Vec<String>,
+    pub(crate) active: Vec<String>,
     /// The session's entries.
-    pub entries: Vec<Value>,
+    pub(crate) entries: Vec<Value>,
     /// What it was called with, in order.
-    pub calls: Vec<Value>,
+    pub(crate) calls: Vec<Value>,
     /// Skills that are left out.
-    pub hidden: Vec<String>,
+    pub(crate) hidden: Vec<String>,
     /// The host is killed when this line comes, and the line is not obeyed.
-    pub kill_at: Option<fn(&Value) -> bool>,
+    pub(crate) kill_at: Option<fn(&Value) -> bool>,
     /// Hosts that were started.
-    pub started: usize,
+    pub(crate) started: usize,
 }
 
 impl<'a> Pi<'a> {
     /// A Pi with its host, greeted.
-    pub fn start(env: &'a TestEnvironment) -> Self {
+    pub(crate) fn start(env: &'a TestEnvironment) -> Self {
         let active = ["read", "bash", "edit", "write"].map(String::from).to_vec();
         let mut pi = Self {
             env,
@@ -51,16 +51,16 @@ impl<'a> Pi<'a> {
         pi
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    pub fn host_pid(&self) -> Option<u32> {
+    pub(crate) fn host_pid(&self) -> Option<u32> {
         self.host.as_ref().map(|(child, _)| child.id())
     }
 
     /// Starts a host and greets it.
-    pub fn host(&mut self, reason: &str) {
+    pub(crate) fn host(&mut self, reason: &str) {
         let mut command = self.env.jig_command(&["host"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the host starts");
@@ -84,7 +84,7 @@ impl<'a> Pi<'a> {
     }
 
     /// Says a line. A host that is gone hears nothing.
-    pub fn send(&mut self, line: &Value) {
+    pub(crate) fn send(&mut self, line: &Value) {
         if let Some((child, _)) = &mut self.host
             && let Some(pipe) = &mut child.stdin
         {
@@ -93,12 +93,12 @@ impl<'a> Pi<'a> {
     }
 
     /// An event of Pi's.
-    pub fn event(&mut self, event: &str, data: &Value) {
+    pub(crate) fn event(&mut self, event: &str, data: &Value) {
         self.send(&json!({ "t": "event", "event": event, "data": data, "idle": true, "pending": false }));
     }
 
     /// Obeys the next line that comes within a moment; false when none came.
-    pub fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let Some((_, lines)) = &self.host else { return false };
         let line = match lines.recv_timeout(Duration::from_millis(5)) {
             Ok(line) => line,
@@ -115,7 +115,7 @@ impl<'a> Pi<'a> {
     }
 
     /// Obeys until something holds.
-    pub fn until<T>(&mut self, what: &str, mut ask: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&mut self, what: &str, mut ask: impl FnMut(&Self) -> Option<T>) -> T {
         let end = Instant::now() + DEADLINE;
         loop {
             if let Some(answer) = ask(self) {
@@ -163,12 +163,12 @@ impl<'a> Pi<'a> {
     }
 
     /// How often a function was called.
-    pub fn count(&self, function: &str) -> usize {
+    pub(crate) fn count(&self, function: &str) -> usize {
         self.calls.iter().filter(|call| call["fn"] == function).count()
     }
 
     /// Kills the host as a crash would.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some((mut child, _)) = self.host.take() {
             let _ = child.kill();
             let _ = child.wait();
@@ -176,13 +176,13 @@ impl<'a> Pi<'a> {
     }
 
     /// Kills the host and starts the next, as the bridge does.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.kill();
         self.host("restart");
     }
 
     /// The host's end, as the bridge waits for it.
-    pub fn ended(&mut self) {
+    pub(crate) fn ended(&mut self) {
         let Some((mut child, _)) = self.host.take() else { return };
         drop(child.stdin.take());
         let end = Instant::now() + DEADLINE;
@@ -200,6 +200,6 @@ impl Drop for Pi<'_> {
 }
 
 /// A list of texts.
-pub fn strings(value: &Value) -> Vec<String> {
+pub(crate) fn strings(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

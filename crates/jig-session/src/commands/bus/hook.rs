@@ -48,7 +48,7 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
     let denied = payload(started + GUARD)
         .and_then(|payload| denied(&payload, named, app).ok().flatten())
         .filter(|_| started.elapsed() <= GUARD);
-    let message = denied.as_ref().map(|conflict| reason(conflict));
+    let message = denied.as_ref().map(reason);
     // What cannot be written is a doubt like any other.
     let _ = if app.json {
         let deny = denied.as_ref().map(view::conflict);
