@@ -48,12 +48,22 @@ impl View {
     }
 }
 
-/// Rows are large: their places are sorted, and each row then moves once.
-fn in_order(sessions: Vec<Session>) -> Vec<Session> {
+/// Rows are large: their places are sorted, and each row then moves to its own without a second list.
+fn in_order(mut sessions: Vec<Session>) -> Vec<Session> {
     let mut places: Vec<usize> = (0..sessions.len()).collect();
     places.sort_by(|&a, &b| by_urgency(&sessions[a].row, &sessions[b].row));
-    let mut unordered: Vec<Option<Session>> = sessions.into_iter().map(Some).collect();
-    places.into_iter().filter_map(|place| unordered[place].take()).collect()
+    let mut target = vec![0; places.len()];
+    for (to, from) in places.into_iter().enumerate() {
+        target[from] = to;
+    }
+    for at in 0..target.len() {
+        while target[at] != at {
+            let to = target[at];
+            sessions.swap(at, to);
+            target.swap(at, to);
+        }
+    }
+    sessions
 }
 
 /// Looks at both folders once.
