@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use jig_session_atomic::{EntryProblem, Error, PrivateDir, Reason, Removal, Stamp, TempName};
-use jig_session_liveness::Record;
+use jig_session_liveness::{Machine, Probe, Record};
 use jig_session_schema::king::{EpochMs, KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::row::Verdict;
@@ -90,6 +90,11 @@ impl Writer {
         }
         let dir = PrivateDir::open(folder)?.with_temp_name(TempName::PerProcess);
         Ok(Self { dir, name: format!("{id}.json"), pid, written: None })
+    }
+
+    /// Removes what crashed writers of this card left behind.
+    pub fn sweep(&self, is_gone: &dyn Fn(u32) -> bool) {
+        sweep(&self.dir, &self.name, is_gone);
     }
 
     /// What is on disk now.
@@ -200,6 +205,25 @@ enum Found {
     Own { card: Box<KingStatus>, stamp: Stamp },
     Dead(Box<KingStatus>),
     Theirs(Owner),
+}
+
+/// Removes what writers of `file` that are gone left behind: `<file>.tmp-<pid>`, and nothing else. What
+/// cannot be removed is left: it is no card, and no reader takes it for one.
+pub fn sweep(dir: &PrivateDir, file: &str, is_gone: &dyn Fn(u32) -> bool) {
+    let Ok(names) = dir.list() else { return };
+    for name in names {
+        let pid = name.to_str().and_then(|name| name.strip_prefix(file)?.strip_prefix(".tmp-")?.parse().ok());
+        if pid.is_some_and(is_gone) {
+            let _ = dir.remove(&name);
+        }
+    }
+}
+
+/// Whether no process has this id. What cannot be asked is not gone.
+#[must_use]
+pub fn is_gone(machine: &Machine, pid: u32) -> bool {
+    let record = Record { pid: Some(i64::from(pid)), ..Record::default() };
+    matches!(machine.evidence(&record).probe, Probe::Missing)
 }
 
 /// A card's bytes as pi-king lays them out: two spaces, no line feed at the end.

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use jig_session_king::card::{Card, Facts};
-use jig_session_king::writer::{Before, Outcome, Owner, WriteError, Writer, record, to_bytes};
+use jig_session_king::writer::{Before, Outcome, Owner, WriteError, Writer, is_gone, record, to_bytes};
 use jig_session_liveness::Machine;
 use jig_session_schema::king::{EpochMs, KingState, KingStatus};
 use jig_session_schema::row::Verdict;
@@ -206,6 +206,27 @@ fn a_newer_format_is_not_ours_to_replace_and_half_a_document_is_nobodys() {
         fs::write(folder.file(), bytes).unwrap();
         assert_eq!(writer.publish(&card(true, State::Idle, 1), &alive).unwrap(), Outcome::Written, "{bytes:?}");
     }
+}
+
+#[test]
+fn leftovers_of_crashed_writers_of_the_same_card_go() {
+    let folder = Folder::new();
+    let writer = Writer::open(&folder.path(), ID, PID).unwrap();
+    for name in [
+        format!("{ID}.json.tmp-77"),
+        format!("{ID}.json.tmp-78"),
+        format!("{ID}.json.tmp-x"),
+        "other.json.tmp-77".into(),
+    ] {
+        fs::write(folder.path().join(name), "half").unwrap();
+    }
+    writer.sweep(&|pid| pid == 77);
+    assert_eq!(folder.names(), [format!("{ID}.json.tmp-78"), format!("{ID}.json.tmp-x"), "other.json.tmp-77".into()]);
+    let machine = Machine::new();
+    assert!(!is_gone(&machine, std::process::id()));
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    assert!(is_gone(&machine, child.id()));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The operations under test, as a table. A new one needs four short functions and a row.
 
+use std::os::unix::fs::DirBuilderExt;
+
 use serde_json::{Value, json};
 
 use super::scene::Scene;
@@ -134,6 +136,39 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         next: |scene| scene.jig(&["prune", "--json"], ""),
         silent: false,
     },
+    Operation {
+        name: "king-pin",
+        prepare: |scene| {
+            put_card(scene, "k-1111", std::process::id())?;
+            scene.put("../pi-king/layout.json", r#"{"theme":"old","pinned":["k-0000"]}"#)
+        },
+        run: |scene| scene.jig(&["king", "pin", "k-1111", "--json"], ""),
+        found: |scene| {
+            let layout = scene.document("../pi-king/layout.json")?.ok_or("the layout is lost")?;
+            match (layout["theme"].as_str(), layout["pinned"].as_array().map(Vec::len)) {
+                (Some("old"), Some(1)) => Ok(Found::Old),
+                (Some("old"), Some(2)) => Ok(Found::New),
+                _ => Err(format!("the layout is {layout}")),
+            }
+        },
+        next: |scene| scene.jig(&["king", "pin", "k-1111", "--json"], ""),
+        silent: false,
+    },
+    Operation {
+        name: "king-dismiss",
+        prepare: |scene| {
+            put_card(scene, "k-1111", a_dead_process()?)?;
+            put_card(scene, "k-2222", a_dead_process()?)?;
+            put_card(scene, "k-3333", std::process::id())
+        },
+        run: |scene| scene.jig(&["king", "dismiss", "k-1111", "--json"], ""),
+        found: |scene| {
+            scene.document("../pi-king/cards/k-3333.json")?.ok_or("another card is lost")?;
+            Ok(if scene.document("../pi-king/cards/k-1111.json")?.is_some() { Found::Old } else { Found::New })
+        },
+        next: |scene| scene.jig(&["king", "dismiss", "k-2222", "--json"], ""),
+        silent: false,
+    },
 ];
 
 /// Every operation that is interrupted.
@@ -188,6 +223,17 @@ fn put_document(scene: &Scene, session: &str, name: &str, pid: u32) -> anyhow::R
         "startedAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z",
     });
     scene.put(&format!("{session}.json"), &document.to_string())
+}
+
+/// A pi-king card of a process.
+fn put_card(scene: &Scene, id: &str, pid: u32) -> anyhow::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(scene.cards())?;
+    let card = json!({
+        "formatVersion": 1, "id": id, "cwd": "/tmp", "project": "tmp", "pid": pid, "startedAt": 4_102_444_800_000_i64,
+        "lastActivity": 4_102_444_800_000_i64, "status": "idle", "activity": "", "title": "", "subagents": [],
+        "visible": true, "isFork": false,
+    });
+    scene.put(&format!("../pi-king/cards/{id}.json"), &card.to_string())
 }
 
 /// The id of a process that has ended just now.

@@ -67,6 +67,11 @@ impl Scene {
         self.state().join("sessions")
     }
 
+    /// pi-king's cards; its layout lies beside them.
+    pub(crate) fn cards(&self) -> PathBuf {
+        self.state().join("pi-king/cards")
+    }
+
     pub(crate) fn log(&self) -> PathBuf {
         self.root.join("strace.log")
     }
@@ -112,6 +117,7 @@ impl Scene {
             env: vec![
                 ("HOME".to_owned(), text(self.root.join("home"))),
                 ("JIG_STATE_DIR".to_owned(), text(self.state())),
+                ("PI_KING_STATUS_DIR".to_owned(), text(self.cards())),
                 ("RUST_BACKTRACE".to_owned(), "0".to_owned()),
             ],
             input: input.to_owned(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jig_session_king::card::{self, Card, Facts, SubagentPhase};
 use jig_session_king::fingerprint;
-use jig_session_king::writer::{Before, Outcome, Owner, Writer, record};
+use jig_session_king::writer::{Before, Outcome, Owner, Writer, is_gone, record};
 use jig_session_liveness::Machine;
 use jig_session_publish::Now;
 use jig_session_schema::king::{KingState, KingStatus};
@@ -113,6 +113,7 @@ impl King {
             Ok(writer) => writer,
             Err(error) => return self.notes.push(error.to_string()),
         };
+        writer.sweep(&|pid| is_gone(&self.machine, pid));
         let reason = hello["reason"].as_str().unwrap_or_default();
         let started = self.machine.process(pid).ok().and_then(|process| process.started_ms);
         let mut card = Card::new(Facts {

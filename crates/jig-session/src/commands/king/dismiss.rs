@@ -39,12 +39,15 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             refused(format!("{}: {error}", path.display()), "look at the file; doctor tells what is wrong with it")
         })?
         .value;
-    let judged = Machine::new().judge(&writer::record(&card));
+    let machine = Machine::new();
+    let judged = machine.judge(&writer::record(&card));
     let exited = card.status == KingState::EXITED;
     if !exited && !judged.verdict.is_over() {
         let word = judged.verdict.word();
         return Err(refused(format!("the session's verdict is {word}"), "end the session first"));
     }
+    // What a former dismissal was killed with goes first; failing that costs nothing but the leftover.
+    let _ = dir.sweep(app.now().epoch_ms(), |pid| writer::is_gone(&machine, pid));
     match dir.remove_judged(&name, &file.stamp)? {
         Removal::Removed => {}
         Removal::Missing => return Err(gone()),

@@ -2,6 +2,8 @@
 
 use jig_session_atomic::{PrivateDir, Reason, TempName};
 use jig_session_king::layout::Layout;
+use jig_session_king::writer::{is_gone, sweep};
+use jig_session_liveness::Machine;
 use serde_json::json;
 
 use super::cards;
@@ -56,6 +58,8 @@ fn edit(app: &App, wanted: &[String], change: impl FnOnce(&mut Layout, &[String]
     let ids = wanted.iter().map(|wanted| resolve(wanted, &known, &layout)).collect::<Result<Vec<String>, Failure>>()?;
     change(&mut layout, &ids);
     file.write(&layout)?;
+    let machine = Machine::new();
+    sweep(&file.dir, Layout::FILE, &|pid| is_gone(&machine, pid));
     if app.json {
         app.print_json(&json!({
             "schema": 1,
