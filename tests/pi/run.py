@@ -48,7 +48,7 @@ def main():
     if args.suites and args.smoke:
         suites = [suite for suite in suites if suite in args.suites]
     # The longest begin first.
-    suites.sort(key=lambda suite: suite not in ("requests", "terminal"))
+    suites.sort(key=lambda suite: suite not in ("modes", "requests", "ends"))
     env = {**os.environ, "KIT_PI": args.pi, "KIT_PROGRAM": args.program, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     name = pathlib.Path(args.pi).name
     passed, failed = 0, []
