@@ -50,7 +50,7 @@ def a_session_without_a_file_publishes():
 def session_file_is_told_where_notify_is_silent():
     with Kit() as kit:
         done = kit.run("-p", "/session-file")
-        expect(done.returncode == 0 and str(kit.state / "sessions") in done.stdout + done.stderr, "print", (done.stdout, done.stderr))
+        expect(done.returncode == 0 and str(kit.state / "sessions") in done.stdout and done.stderr == "", "print", (done.stdout, done.stderr))
         done = kit.run("--mode", "json", "-p", "/session-file")
         expect(done.returncode == 0, "json", done.stderr)
         for line in done.stdout.splitlines():

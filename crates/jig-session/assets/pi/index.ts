@@ -6,7 +6,7 @@
 // installed for, else `jig-session` on the PATH. It imports nothing but Node's own modules: an extension
 // with an import that cannot be found would keep Pi from starting.
 import { spawn, type ChildProcess } from "node:child_process";
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync, writeSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
@@ -104,6 +104,15 @@ function piVersion(): string | undefined {
     }
   } catch {
     return undefined;
+  }
+}
+
+// Text of a run. Pi sends what extensions write to process.stdout to its stderr; the run's own text goes to stdout.
+function printText(text: string): void {
+  try {
+    writeSync(1, text);
+  } catch {
+    process.stdout.write(text); // a pipe that is full at this moment
   }
 }
 
@@ -398,7 +407,7 @@ export default function (pi: ExtensionAPI) {
         commandContexts.set(id, commandCtx);
         try {
           const text = await ask("command", { name: definition.name, args }, undefined, id);
-          if (typeof text === "string") process.stdout.write(`${text}\n`);
+          if (typeof text === "string") printText(`${text}\n`);
         } finally {
           commandContexts.delete(id);
         }
