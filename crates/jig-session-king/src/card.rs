@@ -98,6 +98,10 @@ impl Card {
     pub fn resume(&mut self, old: &KingStatus) {
         self.facts.visible |= old.visible;
         self.facts.fork |= old.is_fork == Some(true);
+        // A process has one birth: counted again from the clock, it may come out a millisecond apart.
+        if let Some(EpochMs(born)) = old.started_at {
+            self.facts.process_started_ms = born as i64;
+        }
         if old.startup_fingerprint.is_some() {
             self.facts.fingerprint.clone_from(&old.startup_fingerprint);
         }

@@ -189,7 +189,9 @@ fn a_reload_goes_on_from_the_card() {
     before.settled(false);
     before.subagent(SubagentPhase::Started, "a1", None, None, idle_now(T0));
     let left = before.document(&status(), T0);
-    let mut after = Card::new(Facts { process_started_ms: T0, fingerprint: Some("bbbb".into()), ..Facts::default() });
+    // The birth of the process, counted again, came out otherwise.
+    let mut after =
+        Card::new(Facts { process_started_ms: T0 + 1, fingerprint: Some("bbbb".into()), ..Facts::default() });
     after.resume(&left);
     let document = after.document(&status(), T0 + 1);
     assert_eq!(document, {
