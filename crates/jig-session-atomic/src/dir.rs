@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustix::fs::{Stat, stat};
 
@@ -21,6 +21,8 @@ pub struct PrivateDir {
     path: PathBuf,
     notices: Vec<Notice>,
     temp: TempName,
+    /// Threads that share this folder remove one after the other.
+    removing: Mutex<()>,
 }
 
 /// The descriptor and what it is known to be.
@@ -191,7 +193,7 @@ impl PrivateDir {
     }
 
     pub(crate) fn assemble(held: Held, path: PathBuf, notices: Vec<Notice>) -> Self {
-        Self { held: RwLock::new(Arc::new(held)), path, notices, temp: TempName::default() }
+        Self { held: RwLock::new(Arc::new(held)), path, notices, temp: TempName::default(), removing: Mutex::new(()) }
     }
 
     pub(crate) fn with_notice(mut self, notice: Notice) -> Self {
@@ -201,6 +203,10 @@ impl PrivateDir {
 
     pub(crate) fn held(&self) -> Arc<Held> {
         Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn removing(&self) -> MutexGuard<'_, ()> {
+        self.removing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn component<'a>(&self, operation: Operation, name: &'a OsStr) -> Result<&'a OsStr, Error> {

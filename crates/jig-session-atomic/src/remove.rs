@@ -1,8 +1,9 @@
 //! Taking, moving and deleting: always by a rename first, so that only what was judged goes.
 
 use std::ffi::{OsStr, OsString};
+use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FileType, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, FlockOperation, flock, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::dir::{Held, PrivateDir, Stamp};
@@ -12,6 +13,9 @@ use crate::write::rename_new;
 
 /// A temporary this old belongs to nobody, whatever its process id says: no write lasts an hour.
 const ABANDONED_MS: i64 = 60 * 60 * 1000;
+
+/// How long a remover waits for its turn: a turn is four system calls.
+const LONGEST_TURN: Duration = Duration::from_secs(2);
 
 /// What came of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +79,15 @@ impl PrivateDir {
 
     /// Deletes the version of a file that was judged, and no other: it is renamed aside, looked at again, and put back
     /// if it is another one. A version published meanwhile stays.
+    ///
+    /// Removers take turns: of two at once, one could put an old version back while the other holds the newest aside,
+    /// and that one would then take the old for newer and drop the newest.
     pub fn remove_judged(&self, name: impl AsRef<OsStr>, judged: &Stamp) -> Result<Removal, Error> {
         let name = self.component(Operation::Remove, name.as_ref())?;
         let held = self.held();
         let failed = |errno| self.os(Operation::Remove, name, errno);
+        let _threads = self.removing();
+        let _processes = Turn::wait_for(&held).map_err(failed)?;
         match look(&held, name).map_err(failed)? {
             None => return Ok(Removal::Missing),
             Some((stamp, _)) if stamp != *judged => return Ok(Removal::Changed),
@@ -130,6 +139,38 @@ impl PrivateDir {
             }
         }
         failure.map_or(Ok(swept), Err)
+    }
+}
+
+/// The turn of one process among those that remove files of a folder: a lock on the folder itself, which ends with its
+/// holder.
+struct Turn<'a> {
+    held: &'a Held,
+}
+
+impl<'a> Turn<'a> {
+    /// Waits for the turn. A file system without such locks keeps nobody from removing: what can go wrong there needs
+    /// three processes within one moment, and publishers restore their files.
+    fn wait_for(held: &'a Held) -> Result<Option<Self>, Errno> {
+        let end = Instant::now() + LONGEST_TURN;
+        loop {
+            match flock(&held.fd, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Self { held })),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                // A holder that was stopped in its turn: what is to go can go another time.
+                Err(Errno::WOULDBLOCK) => return Err(Errno::AGAIN),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // Closing the descriptor would do it too.
+        let _ = flock(&self.held.fd, FlockOperation::Unlock);
     }
 }
 
