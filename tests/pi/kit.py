@@ -10,9 +10,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent
 PI = pathlib.Path(os.environ["KIT_PI"]).resolve()
@@ -340,9 +342,9 @@ class Tmux:
 
 def main(tests):
     """Runs the test functions of one suite, each in a Kit of its own making; names on the command line choose."""
-    import sys
-    import traceback
     chosen = sys.argv[1:]
+    # A suite that takes too long is told to end: every Kit closes what it opened on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     failed = 0
     for test in tests:
         if chosen and test.__name__ not in chosen:
