@@ -50,6 +50,8 @@ def tools_and_skills():
         expect("edit" in offered[1] and "edit" not in offered[2], "edit gone within the same run", offered)
 
         kit.ask(session, id="t3", skills={"pdf-tools": False})
+        kit.wait_status(lambda s: {skill["name"]: skill["on"] for skill in s["contextDetail"]["skills"]} == {"git-notes": True, "pdf-tools": False},
+                        "what is on, without waiting for the next prompt")
         pi.prompt("@say no pdf")
         expect(kit.model_requests()[-1]["skills"] == ["git-notes"], "the skill", kit.model_requests()[-1]["skills"])
         kit.ask(session, id="t4", tools={"bash": True}, skills={"pdf-tools": True})

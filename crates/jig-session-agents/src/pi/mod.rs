@@ -111,7 +111,8 @@ impl Bridge {
             self.hidden = hidden.iter().cloned().collect();
             self.breakdown.hidden(hidden);
         }
-        vec![self.capabilities()]
+        // What fills the context says of each tool and skill whether it is on.
+        vec![self.capabilities(), self.context(None)]
     }
 
     fn hello(&mut self, line: &Value) -> Told {
