@@ -35,6 +35,7 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
         Ok(view) => checks.extend(files(&view)),
         Err(failure) => checks.push(bad("sessions", failure.message, failure.hint, failure.path.as_deref())),
     }
+    checks.extend(crate::commands::bus::checks(&places.bus));
     checks.push(config(&places));
     checks.push(log(&places, app.now()));
 

@@ -91,3 +91,31 @@ fn a_listing_needs_no_terminal() {
     let output = town.env.jig(&["bus", "status"]).exits(0);
     assert!(output.stdout.contains("alpha") && !output.stdout.contains('\u{1b}'), "{}", output.stdout);
 }
+
+#[test]
+fn doctor_names_a_moved_repositorys_bus_and_the_quarantine() {
+    // 21
+    let town = Town::new();
+    let a = town.peer("alpha");
+    let bus = |code| {
+        let document = town.env.jig(&["doctor", "--json"]).exits(code).json();
+        let checks = document["checks"].as_array().expect("checks").iter();
+        checks.filter(|check| check["check"] == "bus").cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(bus(0).len(), 1);
+    let inbox = town.folder().join("inbox/s-alpha");
+    std::fs::create_dir_all(&inbox).expect("a folder");
+    let torn = inbox.join("1796000000000-0000aaaa.json");
+    std::fs::write(&torn, "{").expect("a file");
+    let file = std::fs::File::options().write(true).open(&torn).expect("a file");
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000))
+        .expect("a time");
+    town.as_peer(&a, &["inbox"]).exits(0);
+    let found = bus(1);
+    assert!(found[0]["message"].as_str().is_some_and(|text| text.contains("quarantine")), "{found:?}");
+    std::fs::remove_dir_all(town.folder().join("quarantine")).expect("removed");
+    let git = town.env.work().join(".git");
+    std::fs::rename(&git, town.env.root().join("moved")).expect("moved");
+    let found = bus(0);
+    assert!(found[0]["message"].as_str().is_some_and(|text| text.contains("not there any more")), "{found:?}");
+}

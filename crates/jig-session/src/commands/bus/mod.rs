@@ -1,6 +1,7 @@
 //! `jig-session bus`: the members of a repository's bus, their mail and their claims.
 
 mod actor;
+mod care;
 mod hook;
 mod send;
 mod show;
@@ -15,6 +16,7 @@ use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 
 pub(crate) use actor::{Actor, Options, Surface};
+pub(crate) use care::checks;
 pub(crate) use hook::{fast, reason};
 pub(crate) use show::listing;
 
