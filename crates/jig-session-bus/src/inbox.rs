@@ -4,7 +4,7 @@ use jig_session_atomic::{Moved, PrivateDir};
 use jig_session_schema::bus::Message;
 
 use crate::error::{Code, Error, Refusal};
-use crate::store::{self, Bus, File, Read};
+use crate::store::{self, Bus, Read};
 use crate::{limits, mail_name, told};
 
 /// Mail that was taken and is not confirmed. Dropping it gives it back.
@@ -91,10 +91,9 @@ impl Bus<'_> {
         let mut taken = nothing;
         let (inbox, folder, _) = &*taken.held.insert((inbox, folder, name));
         let wall_ms = self.world.now().wall_ms;
-        for name in &names {
-            if taken.messages.len() == limit {
-                break;
-            }
+        let mut rest = names.iter();
+        while taken.messages.len() < limit {
+            let Some(name) = rest.next() else { break };
             // Read first: what is not a message, or not wanted, is never taken.
             let Some(file) = store::one(inbox, name, store::message, store::message_fits) else { continue };
             match &file.read {
@@ -103,18 +102,19 @@ impl Bus<'_> {
                         taken.messages.push(message.clone());
                     }
                 }
-                Read::Good(_) => {}
+                Read::Good(_) => taken.remaining += 1,
                 Read::Failed(problem) => {
+                    taken.unreadable += 1;
                     taken.failed = Some(Error::Entry { path: inbox.path().join(name), problem: *problem });
                 }
                 _ => {
-                    self.quarantine_bad(inbox, &[file], wall_ms, limits::UNPARSABLE_MS)?;
+                    let moved = self.quarantine_bad(inbox, &[file], wall_ms, limits::UNPARSABLE_MS)?;
+                    taken.unreadable += u64::from(moved == 0);
                 }
             }
         }
-        let left = self.readable(inbox)?;
-        taken.remaining = left.0;
-        taken.unreadable = left.1;
+        // What is not asked for is counted by its names: a thousand messages are not read for a number.
+        taken.remaining += rest.len() as u64;
         if taken.messages.is_empty()
             && let Some((inbox, _, name)) = taken.held.take()
         {
@@ -125,31 +125,26 @@ impl Bus<'_> {
 
     /// Looks at a session's mail. Nothing is moved, written or removed.
     pub fn peek(&self, id: &str, limit: usize) -> Result<Peeked, Error> {
+        self.peek_after(id, None, limit)
+    }
+
+    /// As [`Bus::peek`], for mail whose id is after one: what a member was told already is not read again.
+    pub fn peek_after(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Peeked, Error> {
         let mut peeked = Peeked { messages: Vec::new(), remaining: 0, unreadable: 0 };
         let Some(inbox) = self.inbox_looked(id)? else { return Ok(peeked) };
-        for name in told::mail(&inbox)? {
-            match store::one(&inbox, &name, store::message, store::message_fits).map(|file| file.read) {
-                Some(Read::Good(_)) if peeked.messages.len() == limit => peeked.remaining += 1,
+        let mut names = told::mail(&inbox)?;
+        names.retain(|name| after.is_none_or(|after| name.trim_end_matches(".json") > after));
+        let mut rest = names.iter();
+        while peeked.messages.len() < limit {
+            let Some(name) = rest.next() else { break };
+            match store::one(&inbox, name, store::message, store::message_fits).map(|file| file.read) {
                 Some(Read::Good(message)) => peeked.messages.push(message),
                 Some(_) => peeked.unreadable += 1,
                 None => {}
             }
         }
+        peeked.remaining = rest.len() as u64;
         Ok(peeked)
-    }
-
-    /// Readable and unreadable mail of an inbox, without what is taken.
-    fn readable(&self, inbox: &PrivateDir) -> Result<(u64, u64), Error> {
-        let mut counts = (0, 0);
-        for name in told::mail(inbox)? {
-            let file: Option<File<Message>> = store::one(inbox, &name, store::message, store::message_fits);
-            match file {
-                Some(file) if file.good().is_some() => counts.0 += 1,
-                Some(_) => counts.1 += 1,
-                None => {}
-            }
-        }
-        Ok(counts)
     }
 
     /// Gives back the mail of consumers that ended between taking and showing it.

@@ -158,7 +158,9 @@ impl Bus<'_> {
         message.sent_at = Some(Timestamp::from_epoch_ms(now.wall_ms));
         message.sent_mono = Some(now.mono_ms);
         message.boot_id.clone_from(&now.boot_id);
-        message.id = mail_name::id(mail_name::next(now.wall_ms, newest), self.world.random());
+        let ms = mail_name::next(now.wall_ms, newest.max(self.last_ms.get()));
+        self.last_ms.set(Some(ms));
+        message.id = mail_name::id(ms, self.world.random());
         let mut recipients = Vec::new();
         for (member, place, mut error) in ready {
             message.to.clone_from(&member.record.id);

@@ -1,5 +1,6 @@
 //! The folders of one bus: opening, locking, and reading every kind of file.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,6 +47,9 @@ pub struct Bus<'w> {
     dir: Option<PrivateDir>,
     path: PathBuf,
     lock_wait: Duration,
+    /// Milliseconds in the name of the message that was sent last: the next one sorts after it, also when that one has
+    /// been read within the same millisecond.
+    pub(crate) last_ms: Cell<Option<u64>>,
 }
 
 impl<'w> Bus<'w> {
@@ -53,7 +57,7 @@ impl<'w> Bus<'w> {
     pub fn open_existing(root: &Path, repo: Repo, world: &'w dyn World) -> Result<Self, Error> {
         let path = root.join(&repo.key);
         let dir = PrivateDir::open_existing(&path)?;
-        Ok(Self { world, repo, dir, path, lock_wait: LOCK_WAIT })
+        Ok(Self { world, repo, dir, path, lock_wait: LOCK_WAIT, last_ms: Cell::new(None) })
     }
 
     /// Opens the bus for a caller that changes something; makes it when it is not there.
@@ -65,7 +69,7 @@ impl<'w> Bus<'w> {
         if dir.stamp("bus.json")?.is_none() {
             dir.create_new("bus.json", &bytes(&about(&repo, world)))?;
         }
-        Ok(Self { world, repo, dir: Some(dir), path, lock_wait: LOCK_WAIT })
+        Ok(Self { world, repo, dir: Some(dir), path, lock_wait: LOCK_WAIT, last_ms: Cell::new(None) })
     }
 
     /// Waits for the lock for another time than the contract's; for tests.
@@ -170,15 +174,6 @@ pub(crate) struct File<T> {
     pub(crate) name: String,
     pub(crate) stamp: Option<Stamp>,
     pub(crate) read: Read<T>,
-}
-
-impl<T> File<T> {
-    pub(crate) fn good(&self) -> Option<&T> {
-        match &self.read {
-            Read::Good(value) => Some(value),
-            _ => None,
-        }
-    }
 }
 
 /// Reads every document of a folder.

@@ -165,8 +165,7 @@ fn tell(agent: &str, event: &str, payload: &Payload, named: Option<&str>, app: &
     };
     let id = &member.record.id;
     let mark = bus.told(id)?;
-    let mut unread = bus.peek(id, limits::UNREAD)?.messages;
-    unread.retain(|message| mark.is_new(&message.id));
+    let unread = bus.peek_after(id, mark.last.as_deref(), limits::UNREAD)?.messages;
     let Some(last) = unread.last().map(|message| message.id.clone()) else { return Ok(()) };
     let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
     let ends = moment == Moment::End;

@@ -18,7 +18,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
     let actor = Actor::find(app, options, Surface::CommandLine)?;
     let end = timeout.map(|timeout| Instant::now() + timeout);
     loop {
-        let seen = unread(&actor)?;
+        let seen = unread(&actor, None)?;
         let wanted = |message: &Message| kind.is_none_or(|kind| message.kind.as_str() == kind);
         let messages: Vec<Message> = seen.messages.iter().filter(|message| wanted(message)).cloned().collect();
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
@@ -45,8 +45,8 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
     let actor = Actor::find(app, options, Surface::CommandLine)?;
     let mut mark = Mark::default();
     loop {
-        let seen = unread(&actor)?;
-        let new: Vec<Message> = seen.messages.iter().filter(|message| mark.is_new(&message.id)).cloned().collect();
+        let seen = unread(&actor, mark.last.as_deref())?;
+        let new = seen.messages;
         if let Some(last) = new.last() {
             mark.last = Some(last.id.clone());
             let result = WatchResult::new()
@@ -73,16 +73,16 @@ struct Unread {
 }
 
 /// The unread mail, and a beat: who waits is there.
-fn unread(actor: &Actor) -> Result<Unread, Failure> {
+fn unread(actor: &Actor, after: Option<&str>) -> Result<Unread, Failure> {
     let bus = actor.bus()?;
-    let peeked = bus.peek(&actor.me.id, limits::INBOX_MOST)?;
+    let peeked = bus.peek_after(&actor.me.id, after, limits::INBOX_MOST)?;
     let member = bus.member(&actor.me.id)?;
     if let Some(member) = &member
         && member.record.owner == actor.me.owner
     {
         bus.beat_if_due(&actor.me, member);
     }
-    let unread = member.map(|_| peeked.messages.len() as u64 + peeked.remaining);
+    let unread = member.map(|_| bus.unread(&actor.me.id)).transpose()?;
     Ok(Unread { messages: peeked.messages, remaining: peeked.remaining, unreadable: peeked.unreadable, unread })
 }
 

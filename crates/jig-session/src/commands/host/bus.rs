@@ -351,8 +351,8 @@ impl Bus {
     fn untold(&self, session: &str, all: bool) -> Option<Vec<Message>> {
         let bus = self.store()?;
         let mark = bus.told(session).ok()?;
-        let mut unread = bus.peek(session, limits::UNREAD).ok()?.messages;
-        unread.retain(|message| all || mark.is_new(&message.id));
+        let after = mark.last.as_deref().filter(|_| !all);
+        let unread = bus.peek_after(session, after, limits::UNREAD).ok()?.messages;
         (!unread.is_empty()).then_some(unread)
     }
 
