@@ -111,7 +111,7 @@ fn claiming_worker() {
         return;
     };
     let system = System::new();
-    let bus = bus(&folder, &system).with_lock_wait(Duration::from_secs(60));
+    let bus = bus(&folder, &system);
     let me = me(&system, &format!("s-{name}"));
     let mut notes = fs::File::create(folder.join("notes").join(&name)).expect("a file");
     let mut dice = Dice::new(name.bytes().fold(7, |seed, byte| seed * 31 + u64::from(byte)));

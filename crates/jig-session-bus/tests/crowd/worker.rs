@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jig_session_bus::{Bus, Me, System, find_repo};
 use jig_session_schema::status::AgentName;
@@ -64,7 +64,8 @@ pub(crate) fn bus<'w>(folder: &Path, system: &'w System) -> Bus<'w> {
     let place = folder.join("place");
     std::fs::create_dir_all(&place).expect("a folder");
     let repo = find_repo(&place, None).expect("a place");
-    Bus::open(&folder.join("bus"), repo, system).expect("the bus")
+    // A crowd on a slow machine waits for its lock as long as it takes.
+    Bus::open(&folder.join("bus"), repo, system).expect("the bus").with_lock_wait(Duration::from_secs(60))
 }
 
 /// Numbers that look random and are the same in every run.
@@ -99,7 +100,7 @@ pub(crate) fn wait(child: &mut Child, end: Instant) -> ExitStatus {
             let _ = child.kill();
             panic!("a worker does not end");
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
