@@ -52,6 +52,9 @@ pub struct Process {
     pub command: String,
     /// Its state.
     pub state: ProcessState,
+    /// The leader of its session; `None` when that is no process of this pid namespace, as for what a container starts
+    /// from outside, or when the system does not tell.
+    pub session: Option<u32>,
     /// The device number of its controlling terminal; `None` when it has none, or when the system does not tell.
     pub terminal: Option<u64>,
     /// When it started, in the form of [`ProcessIdentity::start`].

@@ -16,6 +16,7 @@ pub(crate) struct Stat {
     command: String,
     state: ProcessState,
     parent: u32,
+    session: u32,
     terminal: u64,
     ticks: u64,
 }
@@ -31,7 +32,8 @@ impl Stat {
         let mut fields = rest.split_ascii_whitespace();
         let letter = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
-        let terminal: i64 = fields.nth(2)?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        let terminal: i64 = fields.next()?.parse().ok()?;
         let threads: i64 = fields.nth(12)?.parse().ok()?;
         let ticks = fields.nth(1)?.parse().ok()?;
         let state = match letter {
@@ -44,7 +46,7 @@ impl Stat {
         };
         // The kernel prints a device number of 32 bits as a signed one.
         let terminal = u64::from(terminal as u32);
-        Some(Self { command, state, parent, terminal, ticks })
+        Some(Self { command, state, parent, session, terminal, ticks })
     }
 
     fn start(&self) -> String {
@@ -98,6 +100,7 @@ impl System {
             pid,
             parent: Some(stat.parent).filter(|parent| *parent > 0),
             state: stat.state,
+            session: Some(stat.session).filter(|leader| *leader > 0),
             terminal: Some(stat.terminal).filter(|device| *device != 0),
             start: stat.start(),
             started_ms: self.started_ms(&stat),
@@ -214,7 +217,7 @@ mod tests {
 
     fn line(command: &str, state: &str, threads: i64, terminal: i32, ticks: u64) -> String {
         format!(
-            "4711 ({command}) {state} 12 4711 4711 {terminal} -1 4194560 100 0 0 0 1 2 0 0 20 0 {threads} 0 {ticks} 2000000 \
+            "4711 ({command}) {state} 12 4711 4700 {terminal} -1 4194560 100 0 0 0 1 2 0 0 20 0 {threads} 0 {ticks} 2000000 \
              300 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
         )
     }
@@ -224,6 +227,7 @@ mod tests {
         for command in ["sleep", "a) Z 9 (b", ") R 1 2 3", "", "(", ")", "sd-pam)", "a\nb", "tmux: server"] {
             let stat = Stat::parse(line(command, "S", 1, 34816, 55_760).as_bytes()).expect(command);
             assert_eq!((stat.command.as_str(), stat.parent, stat.ticks), (command, 12, 55_760));
+            assert_eq!(stat.session, 4700);
             assert_eq!((stat.state, stat.terminal), (ProcessState::Live, 34816));
         }
     }

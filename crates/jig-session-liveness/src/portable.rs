@@ -54,6 +54,7 @@ impl System {
             parent: found.parent().map(Pid::as_u32).filter(|parent| *parent > 0),
             command: found.name().to_string_lossy().into_owned(),
             state,
+            session: found.session_id().map(Pid::as_u32).filter(|leader| *leader > 0),
             terminal: None,
             start: format!("{}:{seconds}", std::env::consts::OS),
             started_ms: i64::try_from(seconds).ok().map(|seconds| seconds * 1000),

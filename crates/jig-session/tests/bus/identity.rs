@@ -1,8 +1,9 @@
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Output, TestEnvironment, finish, identity};
+use crate::common::{Output, TestEnvironment, finish, identity, skipped};
 use crate::town::Town;
 
 /// An agent's program: a shell under the agent's name, so that it is a process of that name above ours.
@@ -109,6 +110,28 @@ fn a_person_at_a_shell_is_the_same_member_at_every_command() {
     let me = me(&town.bus(&["status"]));
     assert_eq!(me["agent"], "human");
     assert!(me["id"].as_str().is_some_and(|id| id.starts_with("term-")), "{me}");
+}
+
+/// What a container or a service manager starts from outside its pid namespace belongs to a session without a leader in it.
+#[test]
+fn a_session_whose_leader_is_outside_the_namespace_is_still_one_member() {
+    let name = "a_session_whose_leader_is_outside_the_namespace_is_still_one_member";
+    let inside = ["--pid", "--fork", "--mount-proc", "sh", "-c"];
+    let trial = Command::new("unshare").args(inside).arg("true").output();
+    if !trial.is_ok_and(|trial| trial.status.success()) {
+        return skipped(name, "this machine lets nobody make a pid namespace");
+    }
+    let town = Town::new();
+    let mut command = town.env.command("unshare");
+    let line =
+        "read -r a b c d e sid rest </proc/$$/stat; echo $sid; \"$J\" --json bus join me && \"$J\" --json bus join; :";
+    command.args(inside).arg(line).env("J", env!("CARGO_BIN_EXE_jig-session"));
+    let out = finish(command, b"").exits(0);
+    let mut lines = out.stdout.lines();
+    assert_eq!(lines.next(), Some("0"), "the session's leader is outside");
+    let documents: Vec<Value> = lines.map(|line| serde_json::from_str(line).expect("a document")).collect();
+    assert_eq!((&documents[0]["joined"], &documents[0]["label"]), (&true.into(), &"me".into()));
+    assert_eq!((&documents[1]["joined"], &documents[1]["label"]), (&false.into(), &"me".into()));
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl Actor {
         let anchor = answer.agent.as_ref().map(|(_, pid)| *pid).or_else(|| match &surface {
             // A client nobody knows by name is still the process that started the server.
             Surface::Server { .. } => chain.first().map(|ancestor| ancestor.pid),
-            Surface::CommandLine => leader(&ancestors),
+            Surface::CommandLine => leader(&system, &ancestors),
         });
         let pid = options.pid.or(anchor);
         let process = pid.and_then(|pid| system.identity(pid));
@@ -222,16 +222,16 @@ fn command_line(pid: u32) -> Vec<String> {
 }
 
 /// The leader of this process's session: the shell of the terminal, when there is one.
-fn leader(ancestors: &[(Ancestor, Seen)]) -> Option<u32> {
-    let session = rustix::process::getsid(None).ok().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+fn leader(system: &System, ancestors: &[(Ancestor, Seen)]) -> Option<u32> {
     let own = std::process::id();
+    let session = system.machine().process(own).ok().and_then(|process| process.session);
     // A command that leads its own session (started with setsid) stands for nobody after it has ended.
     session.filter(|pid| *pid != own).or(ancestors.first().map(|(ancestor, _)| ancestor.pid))
 }
 
 /// The id of a person at a terminal: the same for every command typed there.
 fn terminal_id(system: &System, ancestors: &[(Ancestor, Seen)]) -> String {
-    let leader = leader(ancestors);
+    let leader = leader(system, ancestors);
     let start = leader.and_then(|pid| system.machine().process(pid).ok());
     let uid = rustix::process::getuid().as_raw();
     let terminal = start.as_ref().and_then(|process| process.terminal).unwrap_or(0);
