@@ -94,6 +94,12 @@ fn notes(session: &Session, view: &View, evidence: &Evidence<'_>) -> Vec<String>
         let began = Timestamp::from_epoch_ms(began);
         notes.push(format!("the process is {} older than the session in it", ages::since(Some(began), started)));
     }
+    if let Probe::Failed(errno) = evidence.probe {
+        let why = errno.map_or("the system's answer has no sense".to_owned(), |errno| {
+            std::io::Error::from_raw_os_error(errno).to_string()
+        });
+        notes.push(format!("the process could not be looked at: {why}"));
+    }
     if row.updated_at.is_some_and(|at| at.since_ms(view.at) > 60_000) {
         notes.push("the file was written in the future: the clock was set, or is another machine's".to_owned());
     }
@@ -119,7 +125,7 @@ fn text(explain: &Explain) -> String {
     let exists = match identity.observed.exists {
         Some(true) => identity.observed.process_state.as_deref().unwrap_or("there, hidden"),
         Some(false) => "no such process",
-        None => "not asked",
+        None => "nothing seen",
     };
     let start =
         |process: Option<&Process>| process.and_then(|process| process.start.clone()).unwrap_or_else(|| "none".into());

@@ -9,7 +9,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{Output, Sleeper, TestEnvironment, finish, replace, skipped, status_document};
+use crate::common::{Sleeper, TestEnvironment, replace, status_document};
+use crate::hindered::as_second_user;
 
 /// Contents that are no status document, each with the reason that it must be named with.
 fn contents(good: &Value) -> Vec<(&'static str, Vec<u8>, &'static str)> {
@@ -190,33 +191,26 @@ fn ten_good_ones_among_more_than_sixty_bad_ones() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_problem_and_not_the_end() {
+    const NAME: &str = "a_file_that_cannot_be_read_is_a_problem_and_not_the_end";
     let env = TestEnvironment::new();
     let live = env.live("good", |_| ());
     let closed = env.write_status("closed", &status_document("closed", live.pid()));
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("the mode can be set");
-    let listed = if fs::File::open(&closed).is_ok() {
-        // This user may read every file: another one asks, with a home of its own.
-        let Some(output) = as_second_user(&env) else { return };
-        output
-    } else {
-        env.jig(&["ls", "--json"])
+    let ask = |args: &[&str]| {
+        // Who may read every file asks as another user, with a home of its own.
+        if fs::File::open(&closed).is_ok() { as_second_user(&env, NAME, args) } else { Some(env.jig(args)) }
     };
+    let Some(listed) = ask(&["ls", "--json"]) else { return };
     let listed = listed.exits(0).json();
     assert_eq!(listed["sessions"][0]["session"], "good");
     assert_eq!(reasons(&listed["problems"])["closed.json"], "unreadable");
-}
-
-/// Gives the home to another user and lists as that one; `None`, and said so, where that cannot be done.
-fn as_second_user(env: &TestEnvironment) -> Option<Output> {
-    let program = env.root().join("jig-session");
-    fs::copy(env!("CARGO_BIN_EXE_jig-session"), &program).expect("copied");
-    let given = Command::new("chown").args(["-R", "65534:65534"]).arg(env.root()).output();
-    let mut second = env.command("setpriv");
-    second.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&program).args(["ls", "--json"]);
-    let can = Command::new("setpriv").arg("--version").output().is_ok_and(|done| done.status.success());
-    if !can || !given.is_ok_and(|done| done.status.success()) {
-        skipped("a_file_that_cannot_be_read_is_a_problem_and_not_the_end", "there is no second user to ask as");
-        return None;
-    }
-    Some(finish(second, b""))
+    let Some(doctor) = ask(&["doctor", "--json"]) else { return };
+    let doctor = doctor.exits(1).json();
+    let checks = doctor["checks"].as_array().expect("a list");
+    let bad: Vec<_> = checks.iter().filter(|check| check["ok"] == false).collect();
+    assert_eq!(bad.len(), 1, "{bad:#?}");
+    assert_eq!(bad[0]["path"], closed.to_str().expect("UTF-8"));
+    let message = bad[0]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("unreadable: ") && message.contains("EACCES"), "{message}");
+    assert!(bad[0]["hint"].is_string());
 }

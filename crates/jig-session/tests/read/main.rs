@@ -5,6 +5,7 @@ mod common;
 
 mod following;
 mod harness;
+mod hindered;
 mod hostile;
 mod listing;
 mod readme;

@@ -266,6 +266,9 @@ fn pi_kings_files_are_rows_of_their_own() {
     let all = env.jig(&["ls", "--all", "--json"]).exits(0).json();
     let over = all["sessions"].as_array().expect("a list").iter().find(|row| row["session"] == "over").expect("listed");
     assert_eq!((&over["state"], &over["detail"]), (&json!("idle"), &json!("exited")));
+    let explained = env.jig(&["explain", "over", "--json"]).exits(0).json();
+    assert_eq!(explained["session"]["detail"], "exited");
+    assert!(explained["notes"].to_string().contains("the card says that the session ended"), "{explained:#}");
 
     // The same session in both folders is one row, from the status file; and a hidden card does not hide it.
     env.write_status("a", &status_document("a", process.pid()));
