@@ -20,6 +20,24 @@ enum Purpose {
     Write,
 }
 
+/// What a name is relative to.
+#[derive(Clone, Copy)]
+enum Parent<'a> {
+    /// The working folder, so the name is a path.
+    Path,
+    /// A folder that is held.
+    Held(&'a Held),
+}
+
+impl Parent<'_> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Path => CWD,
+            Self::Held(held) => held.fd.as_fd(),
+        }
+    }
+}
+
 pub(crate) fn for_writing(path: &Path) -> Result<PrivateDir, Error> {
     match at_path(path, Purpose::Write) {
         Err(error) if error.is_missing() => {
@@ -38,17 +56,17 @@ pub(crate) fn for_reading(path: &Path) -> Result<Option<PrivateDir>, Error> {
 }
 
 pub(crate) fn sub_for_writing(held: &Held, path: &Path, name: &OsStr) -> Result<PrivateDir, Error> {
-    match at(held.fd.as_fd(), name, path, Purpose::Write) {
+    match at(Parent::Held(held), name, path, Purpose::Write) {
         Err(error) if error.is_missing() => {
             make(held.fd.as_fd(), name, path)?;
-            at(held.fd.as_fd(), name, path, Purpose::Write)
+            at(Parent::Held(held), name, path, Purpose::Write)
         }
         other => other,
     }
 }
 
 pub(crate) fn sub_for_reading(held: &Held, path: &Path, name: &OsStr) -> Result<Option<PrivateDir>, Error> {
-    match at(held.fd.as_fd(), name, path, Purpose::Read) {
+    match at(Parent::Held(held), name, path, Purpose::Read) {
         Err(error) if error.is_missing() => Ok(None),
         other => other.map(Some),
     }
@@ -61,7 +79,7 @@ fn at_path(path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
     let found =
         statat(CWD, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| Error::os(Operation::Open, path, errno))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
-        return at(CWD, name, path, purpose);
+        return at(Parent::Path, name, path, purpose);
     }
     ours(path, found.st_uid)?;
     let target = std::fs::canonicalize(path).map_err(|error| {
@@ -69,17 +87,25 @@ fn at_path(path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
         let errno = Errno::from_io_error(&error).filter(|errno| *errno != Errno::NOENT);
         Error::os(Operation::Open, path, errno.unwrap_or(Errno::LOOP))
     })?;
-    Ok(at(CWD, target.as_os_str(), &target, purpose)?.with_notice(Notice::ThroughLink { link: path.to_owned() }))
+    Ok(at(Parent::Path, target.as_os_str(), &target, purpose)?
+        .with_notice(Notice::ThroughLink { link: path.to_owned() }))
 }
 
 /// Opens and verifies one folder, never through a link.
-fn at(parent: BorrowedFd<'_>, name: &OsStr, path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
+fn at(within: Parent<'_>, name: &OsStr, path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
+    let parent = within.fd();
     let fd = openat(parent, name, FOLDER, Mode::empty()).map_err(|errno| refused(parent, name, path, errno))?;
     let found = fstat(&fd).map_err(|errno| Error::os(Operation::Open, path, errno))?;
     ours(path, found.st_uid)?;
     let mut notices = Vec::new();
     let keeps_modes = settle_mode(&fd, found.st_mode & 0o7777, purpose, &mut notices);
-    let held = Held { identity: identity(&found), owner: found.st_uid, remote: is_remote(&fd), keeps_modes, fd };
+    let identity = identity(&found);
+    // One device is one file system: what is known of the folder above need not be asked again.
+    let remote = match within {
+        Parent::Held(above) if above.identity.0 == identity.0 => above.remote,
+        _ => is_remote(&fd),
+    };
+    let held = Held { identity, owner: found.st_uid, remote, keeps_modes, fd };
     Ok(PrivateDir::assemble(held, path.to_owned(), notices))
 }
 

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::dir::{Held, PrivateDir, Stamp};
 use crate::error::{Error, Operation, errno_name};
+use crate::names::Leftover;
 
 /// A link, a pipe, a socket or a device opens at once or not at all; nothing here waits for another process.
 const FILE: OFlags =
@@ -138,8 +139,18 @@ impl PrivateDir {
 
     /// Reads every document of the folder, in no order, each of at most `limit` bytes. The bytes are lent until the
     /// next one is read: ten thousand files cost one buffer. A document that vanishes meanwhile is left out.
-    pub fn scan(&self, limit: usize, mut each: impl FnMut(Entry<'_>)) -> Result<(), Error> {
-        let names = self.documents()?;
+    ///
+    /// Gives how many [`Leftover`]s lie between the documents, for those who ask whether there is something to sweep.
+    pub fn scan(&self, limit: usize, mut each: impl FnMut(Entry<'_>)) -> Result<usize, Error> {
+        let mut names = Vec::new();
+        let mut leftovers = 0;
+        self.each_name(|name| {
+            if is_document(name) {
+                names.push(name.to_owned());
+            } else {
+                leftovers += usize::from(Leftover::parse(name).is_some());
+            }
+        })?;
         let held = self.held();
         let mut buffer = Vec::new();
         for name in &names {
@@ -150,7 +161,7 @@ impl PrivateDir {
             };
             each(Entry { name, content });
         }
-        Ok(())
+        Ok(leftovers)
     }
 
     /// Reads a file of at most `limit` bytes.

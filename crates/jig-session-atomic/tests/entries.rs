@@ -84,11 +84,13 @@ fn each_bad_entry_is_named_and_hides_none() {
     let before = names(&path);
     let found = in_time(move || {
         let mut found = BTreeMap::new();
-        dir.scan(LIMIT, |entry| {
-            let content = entry.content.map(|(bytes, _)| bytes.to_vec()).map_err(|problem| problem.reason);
-            found.insert(entry.name.to_string_lossy().into_owned(), content);
-        })
-        .expect("the folder can be listed");
+        let leftovers = dir
+            .scan(LIMIT, |entry| {
+                let content = entry.content.map(|(bytes, _)| bytes.to_vec()).map_err(|problem| problem.reason);
+                found.insert(entry.name.to_string_lossy().into_owned(), content);
+            })
+            .expect("the folder can be listed");
+        assert_eq!(leftovers, 1, "one name is a temporary's");
         found
     });
     assert_eq!(found, expected);

@@ -13,6 +13,7 @@ use crate::claims::{Claimed, Release};
 use crate::error::{Code, Error, Refusal};
 use crate::inbox::Taken;
 use crate::join::{Join, Listening, Me};
+use crate::overlap;
 use crate::path::{self, BadPath, ClaimPath};
 use crate::send::{EVERYBODY, NotQueued, Outgoing};
 use crate::store::{Bus, Repo};
@@ -204,10 +205,13 @@ impl<'w> Actor<'_, 'w> {
 
     fn status(&self) -> Result<Done, Error> {
         let bus = self.reader()?;
+        // One look serves everything: who is asking, the answer, and whether there is anything to prune.
         let look = bus.look()?;
+        let is_shown = |id: &str| id == self.me().id || look.member(id).is_some_and(view::is_listed);
+        let inboxes = bus.look_at_inboxes(&look, is_shown)?;
         let mut result = shown::StatusResult::new();
         for member in look.members.iter().filter(|member| view::is_listed(member)) {
-            let shown = view::member(&look, member, bus.unread(&member.record.id)?);
+            let shown = view::member(&look, member, inboxes.unread(&member.record.id));
             if member.record.id == self.me().id {
                 result.me = Some(shown.clone());
             }
@@ -216,8 +220,10 @@ impl<'w> Actor<'_, 'w> {
         let held: Vec<_> = look.claims.iter().filter_map(|claim| Some((claim, look.holder(claim)?))).collect();
         result.claims = held.iter().map(|(claim, holder)| view::claim(claim, holder)).collect();
         result.claims.sort_by(|a, b| a.path.cmp(&b.path));
-        for (i, (a, _)) in held.iter().enumerate() {
-            for (b, _) in held[i + 1..].iter().filter(|(b, _)| b.id != a.id && bus.overlap(&a.path, &b.path)) {
+        let keys: Vec<String> = held.iter().map(|(claim, _)| bus.key(&claim.path)).collect();
+        for (a, b) in overlap::overlapping(&keys) {
+            let (a, b) = (held[a].0, held[b].0);
+            if a.id != b.id {
                 result.overlaps.push((a.path.clone(), b.path.clone()));
             }
         }
@@ -226,11 +232,12 @@ impl<'w> Actor<'_, 'w> {
         let repo = shown::Repo::new().key(repo.key.clone()).path(repo.place.root.to_string_lossy().into_owned());
         result.repo = Some(repo);
         // A member that looks is there. Neither the beat nor the pruning may keep the answer.
-        if let Some(member) = look.member(&self.me().id).filter(|member| member.record.owner == self.me().owner) {
+        let me = look.member(&self.me().id);
+        if let Some(member) = me.filter(|member| member.record.owner == self.me().owner) {
             bus.beat_if_due(self.me(), member);
         }
-        let _ = bus.prune_if_free();
-        let unread = own_unread(&bus, self.me())?;
+        let _ = bus.prune_if_untidy(&look, &inboxes);
+        let unread = me.map(|me| inboxes.unread(&me.record.id));
         Ok(finish!(Status, result, None, unread))
     }
 

@@ -1,5 +1,9 @@
 //! Claims: a path held by one session at a time, all or nothing.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use jig_session_atomic::PrivateDir;
 use jig_session_schema::bus::{Claim, Record};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::status::AgentName;
@@ -9,6 +13,7 @@ use crate::error::{Code, Error, Refusal};
 use crate::join::{Join, Me};
 use crate::limits;
 use crate::member::{Look, Member, same_process};
+use crate::overlap::overlap;
 use crate::path::{BadPath, ClaimPath, cleaned};
 use crate::store::{self, Bus, CLAIMS};
 
@@ -154,16 +159,14 @@ impl Bus<'_> {
                 }
             }
         }
-        let again = self.look_whole();
-        let asked: Vec<ClaimPath> = new.iter().map(|path| (*path).clone()).collect();
-        let conflicts = again.as_ref().map(|again| self.conflicts(again, &me.id, &asked)).unwrap_or_default();
-        if again.is_ok() && conflicts.is_empty() && matches!(outcome, Ok(None)) {
+        let again = self.claimed_beside(look, &claims, &made, &me.id, new);
+        if matches!((&again, &outcome), (Ok(conflicts), Ok(None)) if conflicts.is_empty()) {
             return Ok(Ok(made.into_iter().map(|(_, path)| path).collect()));
         }
         for (name, _) in &made {
             claims.remove(name)?;
         }
-        again?;
+        let conflicts = again?;
         match outcome? {
             Some(path) if conflicts.is_empty() => {
                 let message = format!("the file of a claim on \"{path}\" is in the way and cannot be read");
@@ -173,12 +176,39 @@ impl Bus<'_> {
         }
     }
 
+    /// The second look, before the lock is given back: what a writer that does not know the lock has put in the way
+    /// since the first. While nobody has made a claim beside ours there is nothing that was not judged already.
+    fn claimed_beside(
+        &self,
+        look: &Look,
+        claims: &PrivateDir,
+        made: &[(String, String)],
+        id: &str,
+        new: &[&ClaimPath],
+    ) -> Result<Vec<Conflict>, Error> {
+        let known: HashSet<&str> = look
+            .claim_files
+            .iter()
+            .map(|file| file.name.as_str())
+            .chain(made.iter().map(|(name, _)| &**name))
+            .collect();
+        let is_known = |name: &OsString| name.to_str().is_none_or(|name| known.contains(name));
+        if claims.documents()?.iter().all(is_known) {
+            return Ok(Vec::new());
+        }
+        let asked: Vec<ClaimPath> = new.iter().map(|path| (*path).clone()).collect();
+        Ok(self.conflicts(&self.look_whole()?, id, &asked))
+    }
+
     /// What stands in the way of these paths for this session.
     pub fn conflicts(&self, look: &Look, id: &str, paths: &[ClaimPath]) -> Vec<Conflict> {
         let me = look.member(id).map(|member| &member.record);
         let mut conflicts = Vec::new();
+        let keys: Vec<String> = look.claims.iter().map(|claim| self.key(&claim.path)).collect();
         for path in paths {
-            for claim in look.claims.iter().filter(|claim| self.overlap(&claim.path, &path.path)) {
+            let asked = self.key(&path.path);
+            let met = look.claims.iter().zip(&keys).filter(|(_, key)| overlap(key, &asked));
+            for (claim, _) in met {
                 if let Some(holder) = self.blocking(look, claim, id, me) {
                     conflicts.push(Conflict {
                         asked: path.path.clone(),

@@ -12,6 +12,7 @@ mod claims;
 mod clock;
 mod error;
 mod inbox;
+mod inboxes;
 mod join;
 pub mod label;
 pub mod limits;

@@ -1,7 +1,10 @@
 //! Members and what they hold: one look at the bus, judged.
 
+use std::collections::HashMap;
+
 use jig_session_schema::bus::{Beat, Claim, Record};
 use jig_session_schema::bus_result::MemberState as State;
+use jig_session_schema::status::Process;
 
 use crate::clock::Moment;
 use crate::error::Error;
@@ -25,10 +28,14 @@ pub struct Member {
 impl Member {
     /// Judges a record.
     pub fn judge(record: Record, now: &Moment, world: &dyn World) -> Self {
+        let life = world.life(record.pid, record.process.as_ref());
+        Self::with_life(record, now, life)
+    }
+
+    fn with_life(record: Record, now: &Moment, life: Life) -> Self {
         let boot = record.process.as_ref().and_then(|process| process.boot_id.as_deref());
         let beat_ms = record.beat_at.map_or(0, |at| at.epoch_ms());
         let age_ms = now.since(beat_ms, record.beat_mono, boot);
-        let life = world.life(record.pid, record.process.as_ref());
         let state = match life {
             Life::Gone => State::Gone,
             _ if age_ms > ttl_ms(&record) => State::Stale,
@@ -40,6 +47,36 @@ impl Member {
     /// Whether its last beat is older than its TTL.
     pub fn is_aged(&self) -> bool {
         self.age_ms > ttl_ms(&self.record)
+    }
+}
+
+/// Judges the records of one look: each process is asked about once, however many records name it.
+pub(crate) struct Lives<'w> {
+    world: &'w dyn World,
+    asked: HashMap<u32, Vec<(Process, Life)>>,
+}
+
+impl<'w> Lives<'w> {
+    pub(crate) fn new(world: &'w dyn World) -> Self {
+        Self { world, asked: HashMap::new() }
+    }
+
+    pub(crate) fn judge(&mut self, record: Record, now: &Moment) -> Member {
+        let life = match (record.pid, &record.process) {
+            (Some(pid), Some(process)) => {
+                let asked = self.asked.entry(pid).or_default();
+                match asked.iter().find(|(known, _)| known == process) {
+                    Some((_, life)) => *life,
+                    None => {
+                        let life = self.world.life(Some(pid), Some(process));
+                        asked.push((process.clone(), life));
+                        life
+                    }
+                }
+            }
+            (pid, process) => self.world.life(pid, process.as_ref()),
+        };
+        Member::with_life(record, now, life)
     }
 }
 
@@ -73,9 +110,16 @@ pub struct Look {
     pub unreadable: usize,
     pub(crate) sessions: Vec<File<()>>,
     pub(crate) claim_files: Vec<File<()>>,
+    /// Temporaries that lie between the records and claims.
+    pub(crate) leftovers: usize,
 }
 
 impl Look {
+    /// Whether there is a record's file of this name on disk, readable or not.
+    pub(crate) fn has_record_file(&self, stem: &str) -> bool {
+        self.sessions.iter().any(|file| file.name.strip_suffix(".json") == Some(stem))
+    }
+
     /// The member with this id.
     pub fn member(&self, id: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.record.id == id)
@@ -106,15 +150,33 @@ impl Bus<'_> {
         self.look()?.whole(self.path())
     }
 
+    /// The members alone, without their claims; an error when a record could not be read.
+    pub fn members_whole(&self) -> Result<Vec<Member>, Error> {
+        let (records, _) = store::scan(self.looked(SESSIONS)?, store::record, store::record_fits)?;
+        let now = self.world.now();
+        let mut lives = Lives::new(self.world);
+        let mut members = Vec::new();
+        for file in records {
+            match file.read {
+                store::Read::Good(record) => members.push(lives.judge(record, &now)),
+                store::Read::Failed(problem) => {
+                    return Err(Error::Entry { path: self.path().join(SESSIONS).join(&file.name), problem });
+                }
+                _ => {}
+            }
+        }
+        Ok(members)
+    }
+
     /// Reads the members and their claims. Takes no lock and writes nothing.
     pub fn look(&self) -> Result<Look, Error> {
         // Claims first: a claim that is seen was made by a record that was there before it.
         let claims = self.looked(CLAIMS)?;
         let folds_case = self.repo.place.folds_case;
         let fits = |name: &str, claim: &Claim| store::claim_file(&claim.path, folds_case) == name;
-        let claims = store::scan(claims.as_ref(), store::claim, fits)?;
+        let (claims, beside_claims) = store::scan(claims, store::claim, fits)?;
         let sessions = self.looked(SESSIONS)?;
-        let records = store::scan(sessions.as_ref(), store::record, store::record_fits)?;
+        let (records, beside_records) = store::scan(sessions, store::record, store::record_fits)?;
         let now = self.world.now();
         let mut look = Look {
             now,
@@ -123,11 +185,13 @@ impl Bus<'_> {
             unreadable: 0,
             sessions: Vec::new(),
             claim_files: Vec::new(),
+            leftovers: beside_claims + beside_records,
         };
+        let mut lives = Lives::new(self.world);
         for file in records {
             let (file, record) = split(file);
             look.unreadable += usize::from(record.is_none());
-            look.members.extend(record.map(|record| Member::judge(record, &look.now, self.world)));
+            look.members.extend(record.map(|record| lives.judge(record, &look.now)));
             look.sessions.push(file);
         }
         for file in claims {
@@ -145,6 +209,11 @@ impl Bus<'_> {
             Some(claims) => Ok(!claims.documents()?.is_empty()),
             None => Ok(false),
         }
+    }
+
+    /// The spelling that a stored path is compared by.
+    pub(crate) fn key(&self, path: &str) -> String {
+        path::key(path, self.repo.place.folds_case)
     }
 
     /// Whether two stored paths collide, on a file system that may fold case.

@@ -5,12 +5,30 @@ use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::names;
 
 use crate::error::Error;
+use crate::inboxes::Inboxes;
 use crate::limits;
 use crate::mail_name;
 use crate::member::Look;
 use crate::store::{self, Bus, CLAIMS, File, INBOX, QUARANTINE, Read, SESSIONS};
 
 impl Bus<'_> {
+    /// Prunes if a look has shown something to prune and the lock is free at once; false when it did not. What goes is
+    /// judged again under the lock.
+    pub(crate) fn prune_if_untidy(&self, look: &Look, inboxes: &Inboxes) -> Result<bool, Error> {
+        Ok(self.is_untidy(look, inboxes)? && self.prune_if_free()?)
+    }
+
+    /// Whether [`Bus::prune`] would remove a record or a claim of this look, or move one out of the way.
+    pub(crate) fn is_prunable(&self, look: &Look) -> bool {
+        let bad = |files: &[File<()>], age_ms| {
+            files.iter().any(|file| matches!(file.read, Read::Bad) && is_old(file, look.now.wall_ms, age_ms))
+        };
+        look.claims.iter().any(|claim| !self.keeps_claims(look, &claim.id))
+            || look.members.iter().any(is_spent)
+            || bad(&look.claim_files, limits::UNPARSABLE_MS)
+            || bad(&look.sessions, limits::TTL_TIMER_MS)
+    }
+
     /// Prunes if the lock is free at once; false when it is not. A failure to prune is nobody's failure to read.
     pub fn prune_if_free(&self) -> Result<bool, Error> {
         let Some(_lock) = self.try_lock()? else { return Ok(false) };
@@ -32,7 +50,7 @@ impl Bus<'_> {
             }
             let mut keep = keep.into_iter();
             look.claims.retain(|_| keep.next().unwrap_or(true));
-            self.quarantine_bad(&claims, &look.claim_files, look.now.wall_ms, limits::UNPARSABLE_MS)?;
+            self.quarantine_bad(claims, &look.claim_files, look.now.wall_ms, limits::UNPARSABLE_MS)?;
         }
         if let Some(sessions) = self.looked(SESSIONS)? {
             for member in look.members.iter().filter(|member| is_spent(member)) {
@@ -40,7 +58,7 @@ impl Bus<'_> {
                 self.drop_inbox(&member.record.id)?;
             }
             look.members.retain(|member| !is_spent(member));
-            self.quarantine_bad(&sessions, &look.sessions, look.now.wall_ms, limits::TTL_TIMER_MS)?;
+            self.quarantine_bad(sessions, &look.sessions, look.now.wall_ms, limits::TTL_TIMER_MS)?;
         }
         Ok(())
     }
@@ -74,8 +92,8 @@ impl Bus<'_> {
                 for file in files.iter().filter(|file| self.is_expired(&inbox, file, look)) {
                     inbox.remove(file)?;
                 }
-                if !look.sessions.iter().any(|file| file.name.strip_suffix(".json") == Some(&name)) {
-                    drop_if_empty(&inboxes, &inbox, &name)?;
+                if !look.has_record_file(&name) {
+                    drop_if_empty(inboxes, &inbox, &name)?;
                 }
             }
         }
@@ -120,8 +138,7 @@ impl Bus<'_> {
     ) -> Result<usize, Error> {
         let mut moved = 0;
         for file in files.iter().filter(|file| matches!(file.read, Read::Bad)) {
-            let old = file.stamp.is_none_or(|stamp| older(wall_ms, stamp.modified_ms(), age_ms));
-            if old && self.quarantine(folder, &file.name)? {
+            if is_old(file, wall_ms, age_ms) && self.quarantine(folder, &file.name)? {
                 moved += 1;
             }
         }
@@ -155,7 +172,7 @@ impl Bus<'_> {
         let Some(inboxes) = self.looked(INBOX)? else { return Ok(()) };
         let name = store::file_stem(id)?;
         match inboxes.sub_existing(&name)? {
-            Some(inbox) => drop_if_empty(&inboxes, &inbox, &name),
+            Some(inbox) => drop_if_empty(inboxes, &inbox, &name),
             None => Ok(()),
         }
     }
@@ -181,7 +198,12 @@ fn drop_if_empty(inboxes: &PrivateDir, inbox: &PrivateDir, name: &str) -> Result
     }
 }
 
+/// Whether a file is so old that no writer is still at it; one that shows no time is.
+fn is_old<T>(file: &File<T>, wall_ms: i64, age_ms: u64) -> bool {
+    file.stamp.is_none_or(|stamp| older(wall_ms, stamp.modified_ms(), age_ms))
+}
+
 /// Whether something stamped `then` is older than `age_ms`. A stamp from the future is young.
-fn older(now_ms: i64, then_ms: i64, age_ms: u64) -> bool {
+pub(crate) fn older(now_ms: i64, then_ms: i64, age_ms: u64) -> bool {
     u64::try_from(now_ms.saturating_sub(then_ms)).is_ok_and(|age| age > age_ms)
 }

@@ -7,7 +7,7 @@ use jig_session_schema::time::Timestamp;
 
 use crate::error::{Code, Error, Refusal};
 use crate::join::Me;
-use crate::member::Member;
+use crate::member::{Lives, Member};
 use crate::store::{self, Bus, SESSIONS};
 use crate::target::{self, NoTarget};
 use crate::told;
@@ -105,12 +105,13 @@ impl Bus<'_> {
         let kind = Self::check_outgoing(outgoing)?;
         let now = self.world.now();
         let sessions = self.looked(SESSIONS)?;
-        let records = store::scan(sessions.as_ref(), store::record, store::record_fits)?;
+        let (records, _) = store::scan(sessions, store::record, store::record_fits)?;
+        let mut lives = Lives::new(self.world);
         let mut members: Vec<Member> = Vec::new();
         let mut failed = None;
         for file in records {
             match file.read {
-                store::Read::Good(record) => members.push(Member::judge(record, &now, self.world)),
+                store::Read::Good(record) => members.push(lives.judge(record, &now)),
                 store::Read::Failed(problem) => {
                     failed = Some(Error::Entry { path: self.path().join(SESSIONS).join(&file.name), problem });
                 }
@@ -213,7 +214,11 @@ impl Bus<'_> {
     /// Unread mail of one session, mail that is taken and not confirmed included.
     pub fn unread(&self, id: &str) -> Result<u64, Error> {
         match self.inbox_looked(id)? {
-            Some(inbox) => Ok(seen(&inbox)?.1),
+            Some(inbox) => {
+                let mut unread = 0;
+                each_name(&inbox, |_| unread += 1)?;
+                Ok(unread)
+            }
             None => Ok(0),
         }
     }
@@ -230,20 +235,23 @@ struct Ready {
 fn seen(inbox: &PrivateDir) -> Result<(Option<u64>, u64), Error> {
     let mut newest = told::told_ms(inbox);
     let mut count = 0;
-    let mut count_all = |names: &[String]| {
-        for ms in names.iter().filter_map(|name| mail_name::ms(name)) {
-            count += 1;
-            newest = newest.max(Some(ms));
-        }
-    };
+    each_name(inbox, |ms| {
+        count += 1;
+        newest = newest.max(Some(ms));
+    })?;
+    Ok((newest, count))
+}
+
+/// The milliseconds in the names of all mail of an inbox, mail that is taken and not confirmed included.
+fn each_name(inbox: &PrivateDir, mut each: impl FnMut(u64)) -> Result<(), Error> {
     let names: Vec<String> = store::texts(inbox.list()?).collect();
-    count_all(&names);
+    names.iter().filter_map(|name| mail_name::ms(name)).for_each(&mut each);
     for folder in names.iter().filter(|name| mail_name::consumer(name).is_some()) {
         if let Some(taken) = inbox.sub_existing(folder)? {
-            count_all(&store::texts(taken.list()?).collect::<Vec<_>>());
+            store::texts(taken.list()?).filter_map(|name| mail_name::ms(&name)).for_each(&mut each);
         }
     }
-    Ok((newest, count))
+    Ok(())
 }
 
 /// The one member that is meant, or why there is none.

@@ -1,6 +1,6 @@
 //! The folders of one bus: opening, locking, and reading every kind of file.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,6 +45,8 @@ pub struct Bus<'w> {
     pub(crate) repo: Repo,
     /// `None` when the bus has no folder yet, and the caller only looks.
     dir: Option<PrivateDir>,
+    /// The folders that were looked into, held open: one call looks into each more than once.
+    folders: Folders,
     path: PathBuf,
     lock_wait: Duration,
     /// Milliseconds in the name of the message that was sent last: the next one sorts after it, also when that one has
@@ -57,7 +59,12 @@ impl<'w> Bus<'w> {
     pub fn open_existing(root: &Path, repo: Repo, world: &'w dyn World) -> Result<Self, Error> {
         let path = root.join(&repo.key);
         let dir = PrivateDir::open_existing(&path)?;
-        Ok(Self { world, repo, dir, path, lock_wait: LOCK_WAIT, last_ms: Cell::new(None) })
+        Ok(Self::of(world, repo, dir, path))
+    }
+
+    fn of(world: &'w dyn World, repo: Repo, dir: Option<PrivateDir>, path: PathBuf) -> Self {
+        let folders = Folders::default();
+        Self { world, repo, dir, folders, path, lock_wait: LOCK_WAIT, last_ms: Cell::new(None) }
     }
 
     /// Opens the bus for a caller that changes something; makes it when it is not there.
@@ -69,7 +76,7 @@ impl<'w> Bus<'w> {
         if dir.stamp("bus.json")?.is_none() {
             dir.create_new("bus.json", &bytes(&about(&repo, world)))?;
         }
-        Ok(Self { world, repo, dir: Some(dir), path, lock_wait: LOCK_WAIT, last_ms: Cell::new(None) })
+        Ok(Self::of(world, repo, Some(dir), path))
     }
 
     /// Waits for the lock for another time than the contract's; for tests.
@@ -95,12 +102,22 @@ impl<'w> Bus<'w> {
         self.dir.as_ref().ok_or_else(missing)
     }
 
+    /// The bus's folder, for those who only look; `None` when it is not there.
+    pub(crate) fn dir_looked(&self) -> Option<&PrivateDir> {
+        self.dir.as_ref()
+    }
+
     /// A folder of the bus, for reading; `None` when it is not there.
-    pub(crate) fn looked(&self, name: &str) -> Result<Option<PrivateDir>, Error> {
-        match &self.dir {
-            Some(dir) => Ok(dir.sub_existing(name)?),
-            None => Ok(None),
+    pub(crate) fn looked(&self, name: &'static str) -> Result<Option<&PrivateDir>, Error> {
+        let Some(dir) = &self.dir else { return Ok(None) };
+        let Some(kept) = self.folders.of(name) else { return Ok(None) };
+        if kept.get().is_none()
+            && let Some(folder) = dir.sub_existing(name)?
+        {
+            // Nobody else fills it: a bus belongs to one thread.
+            let _ = kept.set(folder);
         }
+        Ok(kept.get())
     }
 
     /// One inbox, for reading; `None` when it is not there.
@@ -155,6 +172,27 @@ impl<'w> Bus<'w> {
     }
 }
 
+/// The folders of a bus that were opened for reading.
+#[derive(Default)]
+struct Folders {
+    sessions: OnceCell<PrivateDir>,
+    claims: OnceCell<PrivateDir>,
+    inbox: OnceCell<PrivateDir>,
+    quarantine: OnceCell<PrivateDir>,
+}
+
+impl Folders {
+    fn of(&self, name: &str) -> Option<&OnceCell<PrivateDir>> {
+        match name {
+            SESSIONS => Some(&self.sessions),
+            CLAIMS => Some(&self.claims),
+            INBOX => Some(&self.inbox),
+            QUARANTINE => Some(&self.quarantine),
+            _ => None,
+        }
+    }
+}
+
 /// A file of the bus: what is in it, or why it does not count.
 pub(crate) enum Read<T> {
     /// A document that is what its name says.
@@ -176,20 +214,20 @@ pub(crate) struct File<T> {
     pub(crate) read: Read<T>,
 }
 
-/// Reads every document of a folder.
+/// Reads every document of a folder; the number is that of the leftovers between them.
 pub(crate) fn scan<T>(
     dir: Option<&PrivateDir>,
     parse: impl Fn(&[u8]) -> Result<T, ReadError>,
     fits: impl Fn(&str, &T) -> bool,
-) -> Result<Vec<File<T>>, Error> {
+) -> Result<(Vec<File<T>>, usize), Error> {
     let mut files = Vec::new();
-    let Some(dir) = dir else { return Ok(files) };
-    dir.scan(BUS_FILE_BYTES, |entry| {
+    let Some(dir) = dir else { return Ok((files, 0)) };
+    let leftovers = dir.scan(BUS_FILE_BYTES, |entry| {
         let Some(name) = entry.name.to_str() else { return };
         files.push(file(name, entry.content, &parse, &fits));
     })?;
     files.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(files)
+    Ok((files, leftovers))
 }
 
 /// Reads one document; `None` when it is not there.

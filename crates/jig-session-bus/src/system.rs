@@ -1,5 +1,6 @@
 //! The world as it is: this machine's clocks and processes.
 
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use jig_session_liveness::{Machine, ProbeError, ProcessState, Record as Proof};
@@ -13,6 +14,7 @@ use crate::world::{Life, World, digits};
 #[derive(Debug, Default)]
 pub struct System {
     machine: Machine,
+    this: OnceLock<(u32, String)>,
 }
 
 impl System {
@@ -81,7 +83,10 @@ impl World for System {
     }
 
     fn this(&self) -> (u32, String) {
-        let pid = std::process::id();
-        (pid, self.machine.process(pid).map(|process| digits(&process.start)).unwrap_or_else(|_| "0".to_owned()))
+        let this = || {
+            let pid = std::process::id();
+            (pid, self.machine.process(pid).map(|process| digits(&process.start)).unwrap_or_else(|_| "0".to_owned()))
+        };
+        self.this.get_or_init(this).clone()
     }
 }

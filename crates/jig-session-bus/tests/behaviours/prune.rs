@@ -118,3 +118,96 @@ fn a_dead_members_inbox_with_mail_stays() {
     assert_eq!(town.files("sessions"), ["s-a.json"]);
     assert_eq!(town.files("inbox/s-b").iter().filter(|name| name.ends_with(".json")).count(), 1);
 }
+
+/// Sets a file's time back so far that everything about it is old.
+fn age(path: &std::path::Path) {
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_millis(crate::town::NOON as u64 - 90_000_000);
+    fs::File::options().write(true).open(path).expect("a file").set_modified(long_ago).expect("a time");
+}
+
+#[test]
+fn a_status_prunes_whatever_its_look_finds() {
+    // A status takes the lock only when its look has shown something: each of these has to show.
+    type Litter = (&'static str, &'static str, fn(&Town));
+    let cases: [Litter; 10] = [
+        ("claims", "s", |town| drop(fs::remove_file(town.folder().join("sessions/s-b.json")))),
+        ("claims", "s", |town| town.life(12, Life::Gone)),
+        ("sessions", "s-b.json", |town| {
+            town.pass(600_001);
+            town.open().beat(&session("s-a", 11)).expect("beaten");
+        }),
+        ("claims", "bad.json", |town| {
+            fs::write(town.folder().join("claims/bad.json"), "bad").expect("a file");
+            age(&town.folder().join("claims/bad.json"));
+        }),
+        ("sessions", ".s-a.json.tmp-77-0123abcd", |town| litter(town, "sessions/.s-a.json.tmp-77-0123abcd")),
+        ("claims", ".s.json.tmp-77-0123abcd", |town| litter(town, "claims/.s.json.tmp-77-0123abcd")),
+        ("", ".bus.json.tmp-77-0123abcd", |town| litter(town, ".bus.json.tmp-77-0123abcd")),
+        ("inbox/s-b", ".m.json.tmp-77-0123abcd", |town| litter(town, "inbox/s-b/.m.json.tmp-77-0123abcd")),
+        ("inbox/s-b", ".taken-77-7", |town| {
+            let taken = town.folder().join("inbox/s-b/.taken-77-7");
+            fs::create_dir(&taken).expect("a folder");
+            town.runs(77, false);
+        }),
+        ("quarantine", "old.json", |town| {
+            fs::create_dir_all(town.folder().join("quarantine")).expect("a folder");
+            fs::write(town.folder().join("quarantine/old.json"), "bad").expect("a file");
+            age(&town.folder().join("quarantine/old.json"));
+        }),
+    ];
+    for (folder, name, make) in cases {
+        let town = Town::new();
+        let (a, b) = (session("s-a", 11), session("s-b", 12));
+        town.join_as(&a, Some("a"));
+        town.join_as(&b, Some("b"));
+        town.claim(&b, "s");
+        town.send(&a, "b", "mail");
+        let there = |name: &str| town.files(folder).iter().any(|file| file.starts_with(name));
+        make(&town);
+        assert!(there(name), "{folder}/{name} is made");
+        town.status(&a);
+        assert!(!there(name), "{folder}/{name} goes");
+        assert_eq!(town.peek(&b).messages.len(), 1, "{folder}/{name}: mail stays");
+    }
+}
+
+/// A temporary whose writer is gone.
+fn litter(town: &Town, path: &str) {
+    town.runs(77, false);
+    fs::write(town.folder().join(path), "half").expect("a file");
+}
+
+#[test]
+fn a_status_removes_mail_and_inboxes_that_nobody_waits_for() {
+    let town = Town::new();
+    let (a, b) = (session("s-a", 11), session("s-b", 12));
+    town.join_as(&a, Some("a"));
+    town.join_as(&b, Some("b"));
+    town.send(&a, "b", "old");
+    town.pass(86_400_001);
+    town.join_as(&a, Some("a"));
+    town.join_as(&b, Some("b"));
+    town.status(&a);
+    let mail = |town: &Town| town.files("inbox/s-b").iter().filter(|name| name.ends_with(".json")).count();
+    assert_eq!(mail(&town), 0, "expired mail goes");
+    fs::create_dir(town.folder().join("inbox/s-nobody")).expect("a folder");
+    town.status(&a);
+    assert!(!town.files("inbox").contains(&"s-nobody".to_owned()));
+}
+
+#[test]
+fn a_status_without_anything_to_prune_asks_once_and_touches_nothing() {
+    let town = Town::new();
+    let sessions = [session("s-a", 11), session("s-b", 12), session("s-c", 13)];
+    for me in &sessions {
+        town.join(me);
+        town.claim(me, &format!("src/{}", me.id));
+    }
+    // Another record of the same process, as a caller with `--as` makes it.
+    let twin = jig_session_bus::Me { id: "s-twin".into(), named: true, ..session("s-c", 13) };
+    town.join(&twin);
+    let before = (crate::town::tree(&town.folder()), town.asked());
+    assert_eq!(town.status(&sessions[0]).members.len(), 4);
+    assert_eq!(town.asked() - before.1, 3, "one question a process");
+    assert_eq!(crate::town::tree(&town.folder()), before.0);
+}

@@ -23,6 +23,7 @@ struct Now {
     runs: HashMap<u32, bool>,
     chance: u32,
     this: u32,
+    asked: usize,
 }
 
 /// A world that a test winds by hand.
@@ -35,6 +36,7 @@ impl World for Fake {
     }
 
     fn life(&self, pid: Option<u32>, process: Option<&Process>) -> Life {
+        self.0.borrow_mut().asked += 1;
         match (pid, process) {
             (Some(pid), Some(_)) => self.0.borrow().lives.get(&pid).copied().unwrap_or(Life::Alive),
             _ => Life::Unknown,
@@ -74,7 +76,7 @@ impl Town {
         }
         git_init(&root.join(".git"));
         let moment = Moment { wall_ms: NOON, mono_ms: 1_000_000, boot_id: Some("boot-1".into()) };
-        let now = Now { moment, lives: HashMap::new(), runs: HashMap::new(), chance: 0, this: 900 };
+        let now = Now { moment, lives: HashMap::new(), runs: HashMap::new(), chance: 0, this: 900, asked: 0 };
         Self { world: Fake(RefCell::new(now)), root, bus: base.join("bus"), dir }
     }
 
@@ -96,6 +98,11 @@ impl Town {
 
     pub(crate) fn life(&self, pid: u32, life: Life) {
         self.world.0.borrow_mut().lives.insert(pid, life);
+    }
+
+    /// How often a process was asked about.
+    pub(crate) fn asked(&self) -> usize {
+        self.world.0.borrow().asked
     }
 
     /// Whether the process that holds taken mail runs.

@@ -1,18 +1,23 @@
 //! Who acts, where: the edge between this process and the bus.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use jig_session_atomic::PrivateDir;
 use jig_session_bus::who::{self, Ancestor, Known, Question};
-use jig_session_bus::{Bus, Call, Context, Done, Me, Repo, System, World, digits, find_repo, perform, resolve_target};
+use jig_session_bus::{
+    Bus, Call, Context, Done, Me, NoTarget, Repo, System, World, digits, find_repo, perform, resolve_target,
+};
 use jig_session_liveness::Process as Seen;
+use jig_session_schema::bus::Record;
+use jig_session_schema::bus_result::MemberState;
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::names;
 use jig_session_schema::status::{AgentName, Process, Status};
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
-use crate::view;
+use crate::view::{self, View};
 
 /// What the command line says about who acts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,18 +64,28 @@ impl Actor {
         let repo = repo(app, options.cwd)?;
         let system = System::new();
         let root = places.bus.clone();
+        let meant = named_member(&Bus::open_existing(&root, repo.clone(), &system)?, options)?;
+        if let Some(Meant::Standing(record)) = meant {
+            let me = stand_in(*record, surface != Surface::CommandLine);
+            return Ok(Self { me, repo, root, system });
+        }
+        let meant = match meant {
+            Some(Meant::Id(id)) => Some(id),
+            _ => None,
+        };
         let ancestors = ancestors(&system);
+        let rows = OnceCell::new();
         let chain: Vec<Ancestor> = ancestors.iter().map(|(ancestor, _)| ancestor.clone()).collect();
         let fallback = || match &surface {
             Surface::Server { id } => id.clone(),
             Surface::CommandLine => terminal_id(&system, &ancestors),
         };
         let answer = who::find(&Question {
-            named: options.named.or(options.id),
+            named: meant.as_deref().or(options.id),
             payload: options.payload,
             variable: &|name| app.var(name).map(str::to_owned),
             ancestors: &chain,
-            known: &|pid| known(app, pid),
+            known: &|pid| known(rows.get_or_init(|| view::load(app).ok()).as_ref()?, pid),
             claude_record: &|pid| claude_record(app, &system, pid),
             fallback: &fallback,
         });
@@ -108,45 +123,14 @@ impl Actor {
             owner,
         };
         let mut actor = Self { me, repo, root, system };
-        actor.settle(app, options)?;
+        actor.settle(app);
         Ok(actor)
     }
 
-    /// What only the bus and the session's own files can tell: whom `--as` means, and the session's name.
-    fn settle(&mut self, app: &App, options: &Options<'_>) -> Result<(), Failure> {
-        let bus = Bus::open_existing(&self.root, self.repo.clone(), &self.system)?;
-        if let Some(word) = options.named {
-            let look = bus.look_whole()?;
-            let names: Vec<(&str, &str)> =
-                look.members.iter().map(|m| (m.record.id.as_str(), m.record.label.as_str())).collect();
-            match resolve_target(word, &names) {
-                Ok(place) => {
-                    let record = &look.members[place].record;
-                    self.me.id.clone_from(&record.id);
-                    if look.members[place].state != jig_session_schema::bus_result::MemberState::Gone
-                        && options.pid.is_none()
-                    {
-                        // Named is acted for: the member's own process stays its anchor.
-                        self.me.pid = record.pid;
-                        self.me.process.clone_from(&record.process);
-                        self.me.owner.clone_from(&record.owner);
-                        self.me.agent.clone_from(&record.agent);
-                        return Ok(());
-                    }
-                }
-                Err(jig_session_bus::NoTarget::Unknown) => word.clone_into(&mut self.me.id),
-                Err(jig_session_bus::NoTarget::Ambiguous(places)) => {
-                    let candidates = places.iter().map(|i| names[*i].0.to_owned()).collect();
-                    let message = format!("\"{word}\" names {} sessions", places.len());
-                    return Err(Failure::new(Code::Ambiguous, message)
-                        .hint("use more of the id")
-                        .candidates(candidates));
-                }
-            }
-            self.me.owner = Me::owner_of(&self.me.id, self.me.pid, self.me.process.as_ref(), self.system.random());
-        }
-        // A name matters when a label is derived from it, and the agent's own word about its process always does.
-        let Some(status) = status_of(app, &self.me.id) else { return Ok(()) };
+    /// What only the session's own status file can tell: a name matters when a label is derived from it, and the
+    /// agent's own word about its process always does.
+    fn settle(&mut self, app: &App) {
+        let Some(status) = status_of(app, &self.me.id) else { return };
         if self.me.name.is_none() {
             self.me.name.clone_from(&status.name);
         }
@@ -158,7 +142,6 @@ impl Actor {
         {
             self.me.process = Some(process.shared(Some(true)));
         }
-        Ok(())
     }
 
     /// Performs an action as this session.
@@ -179,6 +162,50 @@ impl Actor {
     pub(crate) fn bus_made(&self) -> Result<Bus<'_>, Failure> {
         Ok(Bus::open(&self.root, self.repo.clone(), &self.system)?)
     }
+}
+
+/// Whom `--as` means.
+enum Meant {
+    /// A member to act for: its own process stays its anchor, and nothing else has to be found out.
+    Standing(Box<Record>),
+    /// A session that is not there, or whose process is another one now.
+    Id(String),
+}
+
+/// Finds whom `--as` means; `None` without it. An id needs its own record alone, any other word those of all.
+fn named_member(bus: &Bus<'_>, options: &Options<'_>) -> Result<Option<Meant>, Failure> {
+    let Some(word) = options.named else { return Ok(None) };
+    let own = if word.trim().is_empty() { None } else { bus.member(word.trim())? };
+    let member = match own {
+        Some(member) => member,
+        None => {
+            let mut members = bus.members_whole()?;
+            let names: Vec<(&str, &str)> =
+                members.iter().map(|m| (m.record.id.as_str(), m.record.label.as_str())).collect();
+            match resolve_target(word, &names) {
+                Ok(place) => members.swap_remove(place),
+                Err(NoTarget::Unknown) => return Ok(Some(Meant::Id(word.to_owned()))),
+                Err(NoTarget::Ambiguous(places)) => {
+                    let candidates = places.iter().map(|i| names[*i].0.to_owned()).collect();
+                    let message = format!("\"{word}\" names {} sessions", places.len());
+                    return Err(Failure::new(Code::Ambiguous, message)
+                        .hint("use more of the id")
+                        .candidates(candidates));
+                }
+            }
+        }
+    };
+    Ok(Some(if member.state != MemberState::Gone && options.pid.is_none() {
+        Meant::Standing(Box::new(member.record))
+    } else {
+        Meant::Id(member.record.id)
+    }))
+}
+
+/// The session that a record tells of, acted for by somebody who named it.
+fn stand_in(record: Record, timer: bool) -> Me {
+    let Record { id, agent, pid, process, owner, .. } = record;
+    Me { id, agent, model: None, pid, process, name: None, named: true, timer, owner }
 }
 
 /// The repository of a folder.
@@ -240,8 +267,7 @@ fn terminal_id(system: &System, ancestors: &[(Ancestor, Seen)]) -> String {
 }
 
 /// What the status files tell about a process.
-fn known(app: &App, pid: u32) -> Option<Known> {
-    let view = view::load(app).ok()?;
+fn known(view: &View, pid: u32) -> Option<Known> {
     let row = view.rows().find(|row| row.pid == Some(pid) && !matches!(row.verdict.as_str(), "gone" | "reused"))?;
     Some(Known {
         session: row.session.clone(),

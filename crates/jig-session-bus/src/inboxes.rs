@@ -1,0 +1,105 @@
+//! One look at all inboxes, by their names: what is unread, and whether anything lies there that is to be pruned.
+
+use std::collections::HashMap;
+
+use jig_session_atomic::{Leftover, LeftoverKind, PrivateDir};
+use jig_session_schema::names;
+
+use crate::error::Error;
+use crate::member::Look;
+use crate::prune::older;
+use crate::store::{self, Bus, INBOX, QUARANTINE};
+use crate::{limits, mail_name, told};
+
+/// The inboxes of a bus at one moment.
+pub(crate) struct Inboxes {
+    /// Unread mail of every inbox, by its folder's name; mail that is taken and not confirmed is included.
+    unread: HashMap<String, u64>,
+    /// Something lies there that a prune would remove or give back, or could not be looked at.
+    untidy: bool,
+}
+
+impl Inboxes {
+    /// Unread mail of a session.
+    pub(crate) fn unread(&self, id: &str) -> u64 {
+        names::bus_name(id).and_then(|name| self.unread.get(&name).copied()).unwrap_or(0)
+    }
+}
+
+impl Bus<'_> {
+    /// Looks at every inbox once. An inbox of somebody who is not `asked` for keeps nobody from being answered.
+    pub(crate) fn look_at_inboxes(&self, look: &Look, asked: impl Fn(&str) -> bool) -> Result<Inboxes, Error> {
+        let mut found = Inboxes { unread: HashMap::new(), untidy: false };
+        let Some(inboxes) = self.looked(INBOX)? else { return Ok(found) };
+        let asked: Vec<String> = look
+            .members
+            .iter()
+            .filter(|member| asked(&member.record.id))
+            .filter_map(|member| names::bus_name(&member.record.id))
+            .collect();
+        for name in store::texts(inboxes.list()?) {
+            let looked = inboxes.sub_existing(&name).map_err(Error::from).and_then(|inbox| match inbox {
+                Some(inbox) => look_at(&inbox, look, look.has_record_file(&name)),
+                None => Ok((0, false)),
+            });
+            match looked {
+                Ok((unread, untidy)) => {
+                    found.untidy |= untidy;
+                    found.unread.insert(name, unread);
+                }
+                Err(error) if asked.contains(&name) => return Err(error),
+                Err(_) => found.untidy = true,
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a prune would find anything to do, as far as a look without the lock can tell.
+    pub(crate) fn is_untidy(&self, look: &Look, inboxes: &Inboxes) -> Result<bool, Error> {
+        if inboxes.untidy || look.leftovers > 0 || self.is_prunable(look) {
+            return Ok(true);
+        }
+        let Some(dir) = self.dir_looked() else { return Ok(false) };
+        let names = dir.list()?;
+        if names.iter().any(|name| is_temporary(name)) {
+            return Ok(true);
+        }
+        if !names.iter().any(|name| name == QUARANTINE) {
+            return Ok(false);
+        }
+        let Some(quarantine) = self.looked(QUARANTINE)? else { return Ok(false) };
+        for name in quarantine.list()? {
+            let stamp = quarantine.stamp(&name)?;
+            if stamp.is_some_and(|stamp| older(look.now.wall_ms, stamp.modified_ms(), limits::TTL_MAIL_MS)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What is unread in one inbox, and whether a prune has something to do there.
+fn look_at(inbox: &PrivateDir, look: &Look, has_owner: bool) -> Result<(u64, bool), Error> {
+    let names: Vec<String> = store::texts(inbox.list()?).collect();
+    let mut unread = 0;
+    let mut untidy = !has_owner && names.iter().all(|name| told::is_mark(name));
+    for name in &names {
+        if let Some(ms) = mail_name::ms(name) {
+            unread += 1;
+            untidy |= older(look.now.wall_ms, i64::try_from(ms).unwrap_or(i64::MAX), limits::TTL_MAIL_MS);
+        } else if mail_name::consumer(name).is_some() {
+            // Whether its consumer still runs is a question for the prune.
+            untidy = true;
+            if let Some(taken) = inbox.sub_existing(name)? {
+                unread += store::texts(taken.list()?).filter(|name| mail_name::ms(name).is_some()).count() as u64;
+            }
+        } else {
+            untidy |= is_temporary(name.as_ref());
+        }
+    }
+    Ok((unread, untidy))
+}
+
+fn is_temporary(name: &std::ffi::OsStr) -> bool {
+    Leftover::parse(name).is_some_and(|leftover| leftover.kind == LeftoverKind::Temporary)
+}
