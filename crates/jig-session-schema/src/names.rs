@@ -8,7 +8,7 @@ use crate::sha256;
 pub fn safe(id: &str) -> String {
     let mut out = String::with_capacity(id.len());
     for c in id.chars() {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+        if is_safe(c) {
             out.push(c);
         } else {
             // A character beyond the basic plane is two code units, as in the languages that count so.
@@ -16,6 +16,10 @@ pub fn safe(id: &str) -> String {
         }
     }
     out
+}
+
+fn is_safe(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
 /// The first 16 hex digits of SHA-256 of the id's UTF-8.
@@ -67,6 +71,10 @@ pub fn bus_name(id: &str) -> Option<String> {
 /// Whether a document named `name` (without `.json`) may hold this id.
 #[must_use]
 pub fn name_fits(name: &str, id: &str) -> bool {
+    // Nearly every id is its own name.
+    if name == id && !id.is_empty() && id.bytes().all(|byte| is_safe(char::from(byte))) && !needs_hash(id) {
+        return true;
+    }
     document_name(id).is_some_and(|plain| plain == name) || hashed_name(id).is_some_and(|hashed| hashed == name)
 }
 
@@ -76,14 +84,14 @@ fn needs_hash(plain: &str) -> bool {
 
 /// Windows keeps these names for devices, whatever extension follows.
 fn is_windows_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or(name).to_ascii_uppercase();
-    match stem.as_str() {
-        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" => true,
-        _ => {
-            let numbered = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
-            numbered.is_some_and(|digit| digit.len() == 1 && digit.as_bytes()[0].is_ascii_digit())
-        }
-    }
+    let stem = name.split('.').next().unwrap_or(name);
+    let is = |word: &&str| stem.eq_ignore_ascii_case(word);
+    let numbered = |stem: &str| {
+        let (kind, digit) = stem.split_at_checked(3)?;
+        let known = ["COM", "LPT"].iter().any(|word| kind.eq_ignore_ascii_case(word));
+        Some(known && digit.len() == 1 && digit.as_bytes()[0].is_ascii_digit())
+    };
+    ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].iter().any(is) || numbered(stem) == Some(true)
 }
 
 /// What a file's name says it is.

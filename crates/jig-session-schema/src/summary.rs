@@ -3,18 +3,12 @@
 //! A listing of a thousand sessions reads a thousand files of which it shows twenty fields. This reader takes only what
 //! is plainly well-formed; on anything else it steps aside for the lenient one, so both always agree.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-
 use crate::king::{EpochMs, KingState, KingStatus};
 use crate::limits::{COUNT_MAX, DOCUMENT_BYTES};
 use crate::read::{Read, ReadError};
 use crate::row::Summary;
 use crate::shape::Unknown;
-use crate::skim::{self, Odd};
+use crate::skim::{Odd, Text};
 use crate::status::{Agent, Attention, Context, Model, Process, Usage};
 use crate::time::Timestamp;
 
@@ -25,7 +19,7 @@ impl Summary {
     /// As [`Summary::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
         if bytes.len() <= DOCUMENT_BYTES
-            && let Ok(value) = quick(bytes)
+            && let Ok(value) = Text::new(bytes).and_then(Self::take)
         {
             return Ok(Read { value, problems: Vec::new() });
         }
@@ -49,144 +43,73 @@ impl Summary {
     }
 }
 
-/// A value in the one plain form that needs no leniency.
-struct Plain<T>(T);
-
-/// What can be taken from the stream without leniency.
-trait Quick: Sized {
-    /// The fields by their names; any other key is skipped.
-    fn take<'de, M: MapAccess<'de>>(map: M) -> Result<Self, M::Error>;
-}
-
-struct Fields<T>(PhantomData<T>);
-
-impl<'de, T: Quick> Visitor<'de> for Fields<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    // Only a map: a derived reader would take a list for an object.
-    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<T, M::Error> {
-        T::take(map)
-    }
-}
-
-impl<'de, T: Quick> Deserialize<'de> for Plain<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields(PhantomData)).map(Self)
-    }
-}
-
-/// A key, borrowed from the text where it holds no escape.
-struct Key<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
-
-/// A count that every JSON reader holds exactly.
-struct Count(u64);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let count = u64::deserialize(deserializer)?;
-        if count > COUNT_MAX { Err(D::Error::custom("too large")) } else { Ok(Self(count)) }
-    }
-}
-
-/// A process id in its range.
-struct Pid(u32);
-
-impl<'de> Deserialize<'de> for Pid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let pid = i32::deserialize(deserializer)?;
-        u32::try_from(pid).ok().filter(|pid| *pid > 0).map(Self).ok_or_else(|| D::Error::custom("no process id"))
-    }
-}
-
-/// The plain form of a field's type.
+/// A field's value in the one form that needs no leniency.
 trait Field: Sized {
-    type Form: for<'de> Deserialize<'de>;
-    fn from(form: Self::Form) -> Self;
+    /// Takes the value.
+    fn take(value: Text<'_>) -> Result<Self, Odd>;
+}
+
+impl<T: Field> Field for Option<T> {
+    fn take(value: Text<'_>) -> Result<Self, Odd> {
+        if value.as_str() == "null" { Ok(None) } else { T::take(value).map(Some) }
+    }
 }
 
 macro_rules! fields {
-    ($( $Ty:ty, $Form:ty, $form:ident => $value:expr; )*) => {
+    ($( $Ty:ty, $value:ident => $taken:expr; )*) => {
         $( impl Field for $Ty {
-            type Form = $Form;
-            fn from($form: $Form) -> Self {
-                $value
+            fn take($value: Text<'_>) -> Result<Self, Odd> {
+                $taken.ok_or(Odd)
             }
         } )*
     };
 }
 
 fields! {
-    String, Self, text => text;
-    Option<String>, Self, text => text;
-    Option<f64>, Self, number => number;
-    bool, Self, flag => flag;
-    Option<EpochMs>, Option<f64>, number => number.map(EpochMs);
-    KingState, Self, state => state;
-    Option<bool>, Self, flag => flag;
-    Option<Timestamp>, Self, time => time;
-    Option<u64>, Option<Count>, count => count.map(|count| count.0);
-    Option<u32>, Option<Pid>, pid => pid.map(|pid| pid.0);
-    crate::status::State, Self, state => state;
-    crate::status::AgentName, Self, name => name;
-    crate::status::Reason, Self, reason => reason;
-    Option<crate::status::StateFrom>, Self, from => from;
-    Option<Model>, Option<Plain<Model>>, plain => plain.map(|plain| plain.0);
-    Option<Agent>, Option<Plain<Agent>>, plain => plain.map(|plain| plain.0);
-    Option<Process>, Option<Plain<Process>>, plain => plain.map(|plain| plain.0);
-    Option<Attention>, Option<Plain<Attention>>, plain => plain.map(|plain| plain.0);
-    Context, Plain<Self>, plain => plain.0;
-    Usage, Plain<Self>, plain => plain.0;
+    // Escapes are left to the parser; a lone surrogate is one of its errors.
+    String, value => value.string().map(str::to_owned).or_else(|| serde_json::from_str(value.as_str()).ok());
+    f64, value => serde_json::from_str(value.as_str()).ok();
+    bool, value => match value.as_str() { "true" => Some(true), "false" => Some(false), _ => None };
+    u64, value => value.as_str().parse().ok().filter(|count| *count <= COUNT_MAX);
+    // A process id.
+    u32, value => value.as_str().parse().ok().filter(|pid| (1..=i32::MAX.unsigned_abs()).contains(pid));
+    One, value => (value.as_str() == "1").then_some(Self);
+    Empty, value => (value.as_str() == "[]").then_some(Self);
+    EpochMs, value => f64::take(value).ok().map(EpochMs);
+    KingState, value => value.string().and_then(Self::lent);
+    Timestamp, value => value.string().and_then(Self::parse);
+    crate::status::State, value => value.string().and_then(Self::parse);
+    crate::status::AgentName, value => value.string().and_then(Self::lent);
+    crate::status::Reason, value => value.string().and_then(Self::lent);
+    crate::status::StateFrom, value => value.string().and_then(Self::lent);
 }
 
+/// The version of a format, which must be the number 1.
+struct One;
+
+/// A list that must be empty.
+struct Empty;
+
+/// Declares a quick reader of an object: only the named fields are parsed, those in `checks` for their value alone.
 macro_rules! quick {
-    ($Ty:ident, requires [$($required:ident),*], { $( $field:ident = $key:literal ,)* }) => {
-        impl Quick for $Ty {
-            fn take<'de, M: MapAccess<'de>>(mut map: M) -> Result<Self, M::Error> {
+    ($Ty:ident, requires [$($required:ident),*], checks [$( $check:ident: $Check:ty = $check_key:literal ),*],
+     { $( $field:ident = $key:literal ,)* }) => {
+        impl Field for $Ty {
+            fn take(text: Text<'_>) -> Result<Self, Odd> {
                 $( let mut $field = None; )*
-                while let Some(Key(key)) = map.next_key()? {
-                    match &*key {
-                        $( $key => {
-                            // Of two equal keys the last one counts: the lenient reader knows how.
-                            if $field.is_some() {
-                                return Err(M::Error::custom("twice the same key"));
-                            }
-                            $field = Some(map.next_value()?);
-                        } )*
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
+                $( let mut $check: Option<$Check> = None; )*
+                text.fields(|key, value| match key.unescaped().ok_or(Odd)? {
+                    $( $key => set(&mut $field, value), )*
+                    $( $check_key => set(&mut $check, value), )*
+                    _ => Ok(()),
+                })?;
                 let complete = true $(&& $required.is_some())*;
                 if !complete {
-                    return Err(M::Error::custom("incomplete"));
+                    return Err(Odd);
                 }
                 let mut out = Self::default();
-                $( if let Some(form) = $field {
-                    out.$field = Field::from(form);
+                $( if let Some(value) = $field {
+                    out.$field = value;
                 } )*
                 Ok(out)
             }
@@ -195,57 +118,36 @@ macro_rules! quick {
 }
 
 /// Takes one field's value. Of two equal keys the last one counts: the lenient reader knows how.
-fn set<F: serde::de::DeserializeOwned>(place: &mut Option<F>, value: &[u8]) -> Result<(), Odd> {
+fn set<F: Field>(place: &mut Option<F>, value: Text<'_>) -> Result<(), Odd> {
     if place.is_some() {
         return Err(Odd);
     }
-    *place = Some(serde_json::from_slice(value).map_err(|_| Odd)?);
+    *place = Some(F::take(value)?);
     Ok(())
 }
 
-/// Declares a quick reader of a whole file: only the named fields are parsed. A list that is named `empty` must be it.
-macro_rules! top {
-    ($(#[$about:meta])* $quick:ident: $Ty:ident, $version:literal is 1, requires $required:ident $(, empty $empty:literal)?,
-     { $( $field:ident = $key:literal ,)* }) => {
-        $(#[$about])*
-        fn $quick(bytes: &[u8]) -> Result<$Ty, Odd> {
-            $( let mut $field = None; )*
-            let mut version: Option<u8> = None;
-            skim::fields(bytes, |key, value| match key {
-                $( $key => set(&mut $field, value), )*
-                $version => set(&mut version, value),
-                $( $empty => if value == b"[]" { Ok(()) } else { Err(Odd) }, )?
-                // A key in another spelling may be one of these.
-                _ if key.contains(&b'\\') => Err(Odd),
-                _ => Ok(()),
-            })?;
-            if $required.is_none() || version != Some(1) {
-                return Err(Odd);
-            }
-            let mut out = $Ty::default();
-            $( if let Some(form) = $field {
-                out.$field = Field::from(form);
-            } )*
-            Ok(out)
-        }
-    };
-}
-
-top!(
-    /// A status file's summary.
-    quick: Summary, b"schema" is 1, requires session, {
-    session = b"session", pid = b"pid", cwd = b"cwd", terminal = b"terminal", terminal_from = b"terminalFrom",
-    agent_dir = b"agentDir", model = b"model", state = b"state", context = b"context", usage = b"usage",
-    started_at = b"startedAt", updated_at = b"updatedAt", agent = b"agent", name = b"name", process = b"process",
-    attention = b"attention", state_from = b"stateFrom", state_at = b"stateAt", background = b"background",
-    tmux_pane = b"tmuxPane", tmux_socket = b"tmuxSocket", transcript = b"transcript",
+quick!(Summary, requires [session, version], checks [version: One = "schema"], {
+    session = "session", pid = "pid", cwd = "cwd", terminal = "terminal", terminal_from = "terminalFrom",
+    agent_dir = "agentDir", model = "model", state = "state", context = "context", usage = "usage",
+    started_at = "startedAt", updated_at = "updatedAt", agent = "agent", name = "name", process = "process",
+    attention = "attention", state_from = "stateFrom", state_at = "stateAt", background = "background",
+    tmux_pane = "tmuxPane", tmux_socket = "tmuxSocket", transcript = "transcript",
 });
-top!(
-    /// A pi-king card without what no listing shows.
-    quick_card: KingStatus, b"formatVersion" is 1, requires id, empty b"subagents", {
-    id = b"id", name = b"name", cwd = b"cwd", model = b"model", pid = b"pid", started_at = b"startedAt",
-    last_activity = b"lastActivity", status = b"status", session_file = b"sessionFile", visible = b"visible",
-    context_pct = b"contextPct",
+// A pi-king card without what no listing shows.
+quick!(KingStatus, requires [id, version], checks [version: One = "formatVersion", subagents: Empty = "subagents"], {
+    id = "id", name = "name", cwd = "cwd", model = "model", pid = "pid", started_at = "startedAt",
+    last_activity = "lastActivity", status = "status", session_file = "sessionFile", visible = "visible",
+    context_pct = "contextPct",
+});
+quick!(Model, requires [id], checks [], { provider = "provider", id = "id", name = "name", });
+quick!(Agent, requires [name], checks [], { name = "name", version = "version", });
+quick!(Process, requires [], checks [], {
+    start = "start", boot_id = "bootId", pid_namespace = "pidNamespace", machine = "machine", shared = "shared",
+});
+quick!(Attention, requires [reason], checks [], { reason = "reason", since = "since", });
+quick!(Context, requires [], checks [], { tokens = "tokens", window = "window", percent = "percent", });
+quick!(Usage, requires [], checks [], {
+    input = "input", output = "output", cache_read = "cacheRead", cache_write = "cacheWrite", cost = "cost",
 });
 
 impl KingStatus {
@@ -256,7 +158,7 @@ impl KingStatus {
     /// As [`KingStatus::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
         if bytes.len() <= DOCUMENT_BYTES
-            && let Ok(value) = quick_card(bytes)
+            && let Ok(value) = Text::new(bytes).and_then(Self::take)
         {
             return Ok(Read { value, problems: Vec::new() });
         }
@@ -267,17 +169,6 @@ impl KingStatus {
         Ok(read)
     }
 }
-
-quick!(Model, requires [id], { provider = "provider", id = "id", name = "name", });
-quick!(Agent, requires [name], { name = "name", version = "version", });
-quick!(Process, requires [], {
-    start = "start", boot_id = "bootId", pid_namespace = "pidNamespace", machine = "machine", shared = "shared",
-});
-quick!(Attention, requires [reason], { reason = "reason", since = "since", });
-quick!(Context, requires [], { tokens = "tokens", window = "window", percent = "percent", });
-quick!(Usage, requires [], {
-    input = "input", output = "output", cache_read = "cacheRead", cache_write = "cacheWrite", cost = "cost",
-});
 
 #[cfg(test)]
 mod tests {
@@ -311,7 +202,7 @@ mod tests {
     #[test]
     fn a_plain_file_is_taken_without_the_lenient_reader() {
         let text = full().to_string();
-        let quick = quick(text.as_bytes()).expect("the quick way");
+        let quick = Text::new(text.as_bytes()).and_then(Summary::take).expect("the quick way");
         assert_eq!(quick, slow(text.as_bytes()).expect("the lenient way").value);
     }
 
@@ -391,7 +282,8 @@ mod tests {
             "activity": "a\nb", "title": "t", "sessionFile": "/t.jsonl", "subagents": [], "visible": true,
             "contextPct": 12, "startupFingerprint": "2f3e29980346b92c", "isFork": false, "later": [1],
         });
-        assert!(quick_card(card.to_string().as_bytes()).is_ok());
+        let text = card.to_string();
+        assert!(Text::new(text.as_bytes()).and_then(KingStatus::take).is_ok());
         let odd = [
             json!(null),
             json!(true),

@@ -178,11 +178,11 @@ impl Folder {
         name: &OsStr,
         buffer: &mut Vec<u8>,
     ) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
-        let path = place.path(name);
+        let shown = name.to_string_lossy();
+        let path = place.path(&shown);
         match place.dir.read_into(name, STATUS_BYTES, buffer) {
             Ok(stamp) => {
-                let name = name.to_string_lossy();
-                let stem = name.strip_suffix(".json").unwrap_or(&name);
+                let stem = shown.strip_suffix(".json").unwrap_or(&shown);
                 Some((Some(stamp), (self.reader)(stem, path, buffer, stamp, place.local)))
             }
             Err(error) if error.reason == Reason::Missing => None,
@@ -226,11 +226,10 @@ impl<'a> Place<'a> {
         Self { dir, prefix, local: dir.is_local() }
     }
 
-    fn path(&self, name: &OsStr) -> String {
-        let name = name.to_string_lossy();
+    fn path(&self, name: &str) -> String {
         let mut path = String::with_capacity(self.prefix.len() + name.len());
         path.push_str(&self.prefix);
-        path.push_str(&name);
+        path.push_str(name);
         path
     }
 }
