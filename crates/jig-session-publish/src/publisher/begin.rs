@@ -95,6 +95,7 @@ impl Publisher {
             dirty: true,
             next_write: Duration::ZERO,
             next_check: now.mono + limits::RESTORE_INTERVAL,
+            text: Vec::new(),
             next_around: Duration::MAX,
         })
     }

@@ -66,26 +66,25 @@ impl Publisher {
         }
         let (Some(dir), Some(live)) = (&self.dir, &mut self.live) else { return };
         live.dirty = false;
-        let mut status = std::mem::take(&mut live.session.status);
-        let same = live.written.as_ref().is_some_and(|written| {
+        let status = &mut live.session.status;
+        if let Some(written) = &live.written {
             status.updated_at = written.status.updated_at;
-            written.status == status
-        });
-        if same {
-            live.session.status = status;
-            return;
+            if written.status == *status {
+                return;
+            }
         }
         status.updated_at = Some(now.wall);
-        let text = bounded(&mut status);
-        live.session.status = status.clone();
-        let Some(text) = text else {
+        if !bounded(status, &mut live.text) {
             let message = format!("the status document of {} is larger than a reader takes", live.name);
             self.pause(message.clone(), now, message);
             return;
-        };
-        match dir.write(format!("{}.json", live.name), &text) {
+        }
+        match dir.write(format!("{}.json", live.name), &live.text) {
             Ok(stamp) => {
-                live.written = Some(Written { stamp, status });
+                // The copy of the last write is written over: a session's document is copied often.
+                let written = live.written.get_or_insert_with(|| Written { stamp, status: Status::new() });
+                written.stamp = stamp;
+                written.status.clone_from(status);
                 live.taking = false;
                 live.next_write = now.mono + limits::WRITE_INTERVAL;
                 live.next_check = now.mono + limits::RESTORE_INTERVAL;
@@ -215,12 +214,15 @@ impl Publisher {
     }
 }
 
-/// The document as bytes. One that no reader would take loses its largest optional part; `None` when that is not
-/// enough.
-fn bounded(status: &mut Status) -> Option<Vec<u8>> {
-    let write = |status: &Status| serde_json::to_vec(status).ok().filter(|text| text.len() <= limits::STATUS_BYTES);
-    if let Some(text) = write(status) {
-        return Some(text);
+/// The document as bytes, in place of what the buffer held. One that no reader would take loses its largest optional
+/// part; false when that is not enough.
+fn bounded(status: &mut Status, text: &mut Vec<u8>) -> bool {
+    let mut write = |status: &Status| {
+        text.clear();
+        serde_json::to_writer(&mut *text, status).is_ok() && text.len() <= limits::STATUS_BYTES
+    };
+    if write(status) {
+        return true;
     }
     status.context_detail = None;
     write(status)

@@ -91,6 +91,8 @@ struct Live {
     capabilities: Option<CapabilitiesEvent>,
     /// What stands on disk, as far as we wrote it.
     written: Option<Written>,
+    /// The bytes of the last write, kept for their memory.
+    text: Vec<u8>,
     /// The session has begun and not been written yet: its first write takes the name, whoever stood there.
     taking: bool,
     /// The content has changed since it was written last.
