@@ -1,6 +1,8 @@
-//! From bytes to a JSON value, as leniently as files by other programs need it.
+//! From bytes to a JSON value, as leniently as files by other programs need it, and back to bytes.
 
 use serde_json::{Map, Value};
+
+pub use crate::compact::{append, append_in_parts};
 
 use crate::limits::{DOCUMENT_BYTES, NESTING};
 use crate::read::ReadError;

@@ -31,6 +31,7 @@ mod bridge_host;
 pub mod bulk;
 pub mod bus;
 pub mod bus_result;
+mod compact;
 mod context_detail;
 pub mod documents;
 pub mod error;

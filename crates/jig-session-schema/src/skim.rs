@@ -233,6 +233,20 @@ fn special(word: u64) -> u64 {
     (quote(word) | backslash | control) & HIGHS
 }
 
+/// Where the first byte is that a JSON string holds only escaped.
+pub(crate) fn first_special(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = text.get(at..).and_then(|rest| rest.first_chunk()) {
+        let found = special(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    let rest = text.get(at..)?.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
+    Some(at + rest)
+}
+
 fn escape(text: &[u8], at: usize) -> Result<usize, Odd> {
     match text.get(at + 1).ok_or(Odd)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 2),

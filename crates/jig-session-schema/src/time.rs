@@ -134,7 +134,8 @@ impl Timestamp {
     /// The 24 characters. By hand: a status file holds dozens of times and is written on every change.
     fn text(self) -> [u8; 24] {
         let (year, month, day) = civil_from_days(self.0.div_euclid(86_400_000));
-        let ms = self.0.rem_euclid(86_400_000);
+        let ms = self.0.rem_euclid(86_400_000) as u32;
+        let (year, month, day) = (year as u32, month as u32, day as u32);
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let parts = [
             (0, 4, year),

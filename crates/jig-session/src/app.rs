@@ -3,12 +3,16 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
+use jig_session_schema::json;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::time::Timestamp;
 use serde::Serialize;
 
 use crate::failure::{Code, Failure};
 use crate::sanitise;
+
+/// Bytes that are worth a write.
+const FULL: usize = 64 << 10;
 
 /// One run of the program.
 pub(crate) struct App {
@@ -68,49 +72,24 @@ impl App {
 
     /// Writes one document on one line, as it is made: a long one never stands in memory as a whole.
     pub(crate) fn print_json(&self, document: &impl Serialize) -> Result<(), Failure> {
-        let mut edge = JsonEdge { out: io::stdout().lock(), text: Vec::with_capacity(2 * JsonEdge::FULL) };
-        let written = serde_json::to_writer(&mut edge, document).map_err(io::Error::from);
-        written.and_then(|()| edge.write_all(b"\n")).and_then(|()| edge.flush()).map_err(stdout_failed)
+        let mut out = io::stdout().lock();
+        // What could steer a terminal is escaped on its way out.
+        let mut pass = |text: &mut Vec<u8>| {
+            let part = std::str::from_utf8(text).map_err(io::Error::other)?;
+            out.write_all(sanitise::escape_json(part).as_bytes())?;
+            text.clear();
+            Ok(())
+        };
+        let mut text = Vec::new();
+        let written = json::append_in_parts(document, &mut text, FULL, &mut pass).map_err(io::Error::from);
+        text.push(b'\n');
+        written.and_then(|()| pass(&mut text)).and_then(|()| out.flush()).map_err(stdout_failed)
     }
 
     /// Writes a note for people to stderr, foreign text in it cleaned. A stderr that cannot be written is nobody's
     /// loss.
     pub(crate) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", sanitise::clean_lines(text));
-    }
-}
-
-/// Stdout for documents: what could steer a terminal is escaped on its way out.
-struct JsonEdge {
-    out: io::StdoutLock<'static>,
-    text: Vec<u8>,
-}
-
-impl JsonEdge {
-    /// Bytes that are worth a write.
-    const FULL: usize = 64 << 10;
-
-    fn pass(&mut self) -> io::Result<()> {
-        // A document is written in pieces that are whole texts, so this is one too.
-        let text = std::str::from_utf8(&self.text).map_err(io::Error::other)?;
-        self.out.write_all(sanitise::escape_json(text).as_bytes())?;
-        self.text.clear();
-        Ok(())
-    }
-}
-
-impl Write for JsonEdge {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        self.text.extend_from_slice(piece);
-        if self.text.len() >= Self::FULL {
-            self.pass()?;
-        }
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.pass()?;
-        self.out.flush()
     }
 }
 

@@ -219,7 +219,7 @@ impl Publisher {
 fn bounded(status: &mut Status, text: &mut Vec<u8>) -> bool {
     let mut write = |status: &Status| {
         text.clear();
-        serde_json::to_writer(&mut *text, status).is_ok() && text.len() <= limits::STATUS_BYTES
+        jig_session_schema::json::append(status, text).is_ok() && text.len() <= limits::STATUS_BYTES
     };
     if write(status) {
         return true;
