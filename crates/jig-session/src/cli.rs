@@ -25,6 +25,8 @@ struct Cli {
 }
 
 #[derive(Subcommand, Debug)]
+// Only the command that is called is built.
+#[command(defer = true)]
 enum Command {
     /// List the live sessions, the ones that wait for you first
     Ls(commands::ls::Args),

@@ -21,6 +21,7 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand, Debug)]
+#[command(defer = true)]
 enum Command {
     /// List tmux panes and what their agents do
     Live(live::List),

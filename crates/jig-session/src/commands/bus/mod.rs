@@ -33,6 +33,7 @@ pub(crate) struct Args {
 }
 
 #[derive(clap::Subcommand, Debug)]
+#[command(defer = true)]
 enum Action {
     /// List the members, their claims, and whether you are one of them
     Status,

@@ -16,6 +16,7 @@ pub(crate) struct Args {
 }
 
 #[derive(clap::Subcommand, Debug)]
+#[command(defer = true)]
 enum Action {
     /// Install the hooks; once more changes nothing
     Install(Which),

@@ -19,6 +19,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Subcommand, Debug)]
+#[command(defer = true)]
 enum Command {
     /// List the cards of Pi sessions that pi-king's folder holds
     Ls(ls::Args),

@@ -28,6 +28,7 @@ pub(crate) struct Args {
 }
 
 #[derive(clap::Subcommand, Debug)]
+#[command(defer = true)]
 enum Sub {
     /// Say what a captured screen on stdin is taken for, and by which rule
     Explain(explain::Args),
