@@ -12,7 +12,7 @@ pub(crate) struct Odd;
 /// Longer numbers may be out of range.
 const DIGITS: usize = 300;
 
-/// A JSON text, or the part of one that holds a value.
+/// A JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
     text: &'a str,
@@ -30,56 +30,71 @@ impl<'a> Text<'a> {
         Ok(Self { text, plain })
     }
 
-    /// Calls `each` with every key of the one object in this text and the text of its value.
-    pub(crate) fn fields(self, each: impl FnMut(Self, Self) -> Result<(), Odd>) -> Result<(), Odd> {
-        if self.plain { self.each_field::<true>(each) } else { self.each_field::<false>(each) }
+    /// Nothing but blanks may follow the document.
+    pub(crate) fn end(self, at: usize) -> Result<(), Odd> {
+        if blank(self.text.as_bytes(), at) == self.text.len() { Ok(()) } else { Err(Odd) }
     }
 
-    /// The value as it is written.
-    pub(crate) fn as_str(self) -> &'a str {
-        self.text
+    /// Calls `each` with every key of the object that begins here and the index of its value; it gives the index after
+    /// the value, as this does for the object.
+    pub(crate) fn fields(
+        self,
+        at: usize,
+        each: impl FnMut(&'a str, usize) -> Result<usize, Odd>,
+    ) -> Result<usize, Odd> {
+        if self.plain { self.each_field::<true>(at, each) } else { self.each_field::<false>(at, each) }
     }
 
-    /// A key or a string's text without its quotes; `None` when there are escapes in it.
-    pub(crate) fn unescaped(self) -> Option<&'a str> {
-        (self.plain || !self.text.as_bytes().contains(&b'\\')).then_some(self.text)
+    /// Whether the value that begins here can only be null.
+    pub(crate) fn is_null(self, at: usize) -> bool {
+        self.text.as_bytes().get(at) == Some(&b'n')
     }
 
-    /// What a value that is a string says; `None` for another value and for one with escapes.
-    pub(crate) fn string(self) -> Option<&'a str> {
-        let text = self.text.strip_prefix('"')?.strip_suffix('"')?;
-        Self { text, ..self }.unescaped()
-    }
-
-    fn part(self, from: usize, to: usize) -> Result<Self, Odd> {
-        Ok(Self { text: self.text.get(from..to).ok_or(Odd)?, ..self })
-    }
-
-    fn each_field<const PLAIN: bool>(self, mut each: impl FnMut(Self, Self) -> Result<(), Odd>) -> Result<(), Odd> {
+    /// The value that begins here as it is written, and the index after it.
+    pub(crate) fn value(self, at: usize) -> Result<(&'a str, usize), Odd> {
         let text = self.text.as_bytes();
-        let mut at = blank(text, expect(text, 0, b'{')?);
+        let end = if self.plain { value::<true>(text, at)? } else { value::<false>(text, at)? };
+        Ok((self.text.get(at..end).ok_or(Odd)?, end))
+    }
+
+    /// The string that begins here, without its quotes and as it is written, and the index after it.
+    pub(crate) fn string(self, at: usize) -> Result<(&'a str, usize), Odd> {
+        let text = self.text.as_bytes();
+        if text.get(at) != Some(&b'"') {
+            return Err(Odd);
+        }
+        let end = if self.plain { string::<true>(text, at + 1)? } else { string::<false>(text, at + 1)? };
+        Ok((self.text.get(at + 1..end - 1).ok_or(Odd)?, end))
+    }
+
+    /// A string's text; `None` when there are escapes in it.
+    pub(crate) fn unescaped(self, string: &'a str) -> Option<&'a str> {
+        (self.plain || !string.as_bytes().contains(&b'\\')).then_some(string)
+    }
+
+    fn each_field<const PLAIN: bool>(
+        self,
+        at: usize,
+        mut each: impl FnMut(&'a str, usize) -> Result<usize, Odd>,
+    ) -> Result<usize, Odd> {
+        let text = self.text.as_bytes();
+        let mut at = blank(text, expect(text, at, b'{')?);
         if text.get(at) == Some(&b'}') {
-            return end(text, at + 1);
+            return Ok(at + 1);
         }
         loop {
             let key = expect(text, at, b'"')?;
             let key_end = string::<PLAIN>(text, key)?;
             at = blank(text, expect(text, key_end, b':')?);
-            let value_end = value::<PLAIN>(text, at)?;
-            each(self.part(key, key_end - 1)?, self.part(at, value_end)?)?;
-            at = blank(text, value_end);
+            at = each(self.text.get(key..key_end - 1).ok_or(Odd)?, at)?;
+            at = blank(text, at);
             match text.get(at) {
                 Some(b',') => at += 1,
-                Some(b'}') => return end(text, at + 1),
+                Some(b'}') => return Ok(at + 1),
                 _ => return Err(Odd),
             }
         }
     }
-}
-
-/// Nothing but blanks may follow.
-fn end(text: &[u8], at: usize) -> Result<(), Odd> {
-    if blank(text, at) == text.len() { Ok(()) } else { Err(Odd) }
 }
 
 /// The index after the byte, which blanks may precede.
@@ -111,8 +126,8 @@ fn value<const PLAIN: bool>(text: &[u8], mut at: usize) -> Result<usize, Odd> {
             }
             open @ (b'{' | b'[') => {
                 let object = open == b'{';
-                // The object around all of it is one level too.
-                if depth + 1 >= NESTING {
+                // The objects around it are levels too: the document, and a record in it.
+                if depth + 2 >= NESTING {
                     return Err(Odd);
                 }
                 depth += 1;
@@ -261,10 +276,13 @@ mod tests {
 
     fn found(text: &str) -> Result<Vec<(String, String)>, Odd> {
         let mut found = Vec::new();
-        Text::new(text.as_bytes())?.fields(|key, value| {
-            found.push((key.as_str().to_owned(), value.as_str().to_owned()));
-            Ok(())
+        let text = Text::new(text.as_bytes())?;
+        let end = text.fields(0, |key, at| {
+            let (value, end) = text.value(at)?;
+            found.push((key.to_owned(), value.to_owned()));
+            Ok(end)
         })?;
+        text.end(end)?;
         Ok(found)
     }
 
@@ -302,7 +320,7 @@ mod tests {
                     Some(byte) => text[at] = byte,
                     None => drop(text.remove(at)),
                 }
-                if Text::new(&text).and_then(|text| text.fields(|_, _| Ok(()))).is_ok() {
+                if std::str::from_utf8(&text).is_ok_and(|text| found(text).is_ok()) {
                     taken += 1;
                     let parsed = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&text);
                     assert!(parsed.is_ok(), "{}", String::from_utf8_lossy(&text));
@@ -317,8 +335,8 @@ mod tests {
     #[test]
     fn depth_and_numbers_are_bounded() {
         let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
-        assert!(found(&nested(NESTING - 1)).is_ok());
-        assert_eq!(found(&nested(NESTING)), Err(Odd));
+        assert!(found(&nested(NESTING - 2)).is_ok());
+        assert_eq!(found(&nested(NESTING - 1)), Err(Odd));
         assert_eq!(found(&nested(100_000)), Err(Odd));
         for number in ["1e400", "1E2", "00", "01", "-", ".5", "5.", "+1", "0x1", "NaN", "--1", &"9".repeat(400)] {
             assert_eq!(found(&format!("{{\"a\":{number}}}")), Err(Odd), "{number}");

@@ -9,7 +9,7 @@ use crate::read::{Read, ReadError};
 use crate::row::Summary;
 use crate::shape::Unknown;
 use crate::skim::{Odd, Text};
-use crate::status::{Agent, Attention, Context, Model, Process, Usage};
+use crate::status::{Agent, AgentName, Attention, Context, Model, Process, Reason, State, StateFrom, Usage};
 use crate::time::Timestamp;
 
 impl Summary {
@@ -19,7 +19,7 @@ impl Summary {
     /// As [`Summary::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
         if bytes.len() <= DOCUMENT_BYTES
-            && let Ok(value) = Text::new(bytes).and_then(Self::take)
+            && let Ok(value) = quick(bytes)
         {
             return Ok(Read { value, problems: Vec::new() });
         }
@@ -43,45 +43,77 @@ impl Summary {
     }
 }
 
-/// A field's value in the one form that needs no leniency.
+/// A value in the one form that needs no leniency.
 trait Field: Sized {
-    /// Takes the value.
-    fn take(value: Text<'_>) -> Result<Self, Odd>;
+    /// Takes the value that begins at an index, and gives the index after it.
+    fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd>;
 }
 
 impl<T: Field> Field for Option<T> {
-    fn take(value: Text<'_>) -> Result<Self, Odd> {
-        if value.as_str() == "null" { Ok(None) } else { T::take(value).map(Some) }
+    fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
+        if text.is_null(at) {
+            let (_, end) = text.value(at)?;
+            return Ok((None, end));
+        }
+        T::take(text, at).map(|(value, end)| (Some(value), end))
     }
 }
 
-macro_rules! fields {
+impl Field for String {
+    fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
+        let (string, end) = text.string(at)?;
+        let value = match text.unescaped(string) {
+            Some(string) => string.to_owned(),
+            // Escapes are left to the parser; a lone surrogate is one of its errors.
+            None => serde_json::from_str(text.value(at)?.0).map_err(|_| Odd)?,
+        };
+        Ok((value, end))
+    }
+}
+
+/// Values that are told by how they are written.
+macro_rules! written {
     ($( $Ty:ty, $value:ident => $taken:expr; )*) => {
         $( impl Field for $Ty {
-            fn take($value: Text<'_>) -> Result<Self, Odd> {
-                $taken.ok_or(Odd)
+            fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
+                let ($value, end) = text.value(at)?;
+                Ok(($taken.ok_or(Odd)?, end))
             }
         } )*
     };
 }
 
-fields! {
-    // Escapes are left to the parser; a lone surrogate is one of its errors.
-    String, value => value.string().map(str::to_owned).or_else(|| serde_json::from_str(value.as_str()).ok());
-    f64, value => serde_json::from_str(value.as_str()).ok();
-    bool, value => match value.as_str() { "true" => Some(true), "false" => Some(false), _ => None };
-    u64, value => value.as_str().parse().ok().filter(|count| *count <= COUNT_MAX);
+written! {
+    f64, value => serde_json::from_str(value).ok();
+    bool, value => match value { "true" => Some(true), "false" => Some(false), _ => None };
+    u64, value => value.parse().ok().filter(|count| *count <= COUNT_MAX);
     // A process id.
-    u32, value => value.as_str().parse().ok().filter(|pid| (1..=i32::MAX.unsigned_abs()).contains(pid));
-    One, value => (value.as_str() == "1").then_some(Self);
-    Empty, value => (value.as_str() == "[]").then_some(Self);
-    EpochMs, value => f64::take(value).ok().map(EpochMs);
-    KingState, value => value.string().and_then(Self::lent);
-    Timestamp, value => value.string().and_then(Self::parse);
-    crate::status::State, value => value.string().and_then(Self::parse);
-    crate::status::AgentName, value => value.string().and_then(Self::lent);
-    crate::status::Reason, value => value.string().and_then(Self::lent);
-    crate::status::StateFrom, value => value.string().and_then(Self::lent);
+    u32, value => value.parse().ok().filter(|pid| (1..=i32::MAX.unsigned_abs()).contains(pid));
+    EpochMs, value => serde_json::from_str(value).ok().map(EpochMs);
+    One, value => (value == "1").then_some(One);
+    Empty, value => (value == "[]").then_some(Empty);
+}
+
+/// Values that are told by what a string says.
+macro_rules! said {
+    ($( $Ty:ty, $parse:expr; )*) => {
+        $( impl Field for $Ty {
+            fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
+                let (string, end) = text.string(at)?;
+                let value = text.unescaped(string).and_then($parse).ok_or(Odd)?;
+                Ok((value, end))
+            }
+        } )*
+    };
+}
+
+said! {
+    Timestamp, Timestamp::parse;
+    KingState, KingState::lent;
+    State, State::parse;
+    AgentName, AgentName::lent;
+    Reason, Reason::lent;
+    StateFrom, StateFrom::lent;
 }
 
 /// The version of a format, which must be the number 1.
@@ -95,13 +127,13 @@ macro_rules! quick {
     ($Ty:ident, requires [$($required:ident),*], checks [$( $check:ident: $Check:ty = $check_key:literal ),*],
      { $( $field:ident = $key:literal ,)* }) => {
         impl Field for $Ty {
-            fn take(text: Text<'_>) -> Result<Self, Odd> {
+            fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
                 $( let mut $field = None; )*
                 $( let mut $check: Option<$Check> = None; )*
-                text.fields(|key, value| match key.unescaped().ok_or(Odd)? {
-                    $( $key => set(&mut $field, value), )*
-                    $( $check_key => set(&mut $check, value), )*
-                    _ => Ok(()),
+                let end = text.fields(at, |key, at| match text.unescaped(key).ok_or(Odd)? {
+                    $( $key => set(&mut $field, text, at), )*
+                    $( $check_key => set(&mut $check, text, at), )*
+                    _ => Ok(text.value(at)?.1),
                 })?;
                 let complete = true $(&& $required.is_some())*;
                 if !complete {
@@ -111,19 +143,27 @@ macro_rules! quick {
                 $( if let Some(value) = $field {
                     out.$field = value;
                 } )*
-                Ok(out)
+                Ok((out, end))
             }
         }
     };
 }
 
 /// Takes one field's value. Of two equal keys the last one counts: the lenient reader knows how.
-fn set<F: Field>(place: &mut Option<F>, value: Text<'_>) -> Result<(), Odd> {
+fn set<F: Field>(place: &mut Option<F>, text: Text<'_>, at: usize) -> Result<usize, Odd> {
     if place.is_some() {
         return Err(Odd);
     }
-    *place = Some(F::take(value)?);
-    Ok(())
+    let (value, end) = F::take(text, at)?;
+    *place = Some(value);
+    Ok(end)
+}
+
+/// Reads a whole file.
+fn quick<T: Field>(bytes: &[u8]) -> Result<T, Odd> {
+    let text = Text::new(bytes)?;
+    let (value, end) = T::take(text, 0)?;
+    text.end(end).map(|()| value)
 }
 
 quick!(Summary, requires [session, version], checks [version: One = "schema"], {
@@ -158,7 +198,7 @@ impl KingStatus {
     /// As [`KingStatus::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
         if bytes.len() <= DOCUMENT_BYTES
-            && let Ok(value) = Text::new(bytes).and_then(Self::take)
+            && let Ok(value) = quick(bytes)
         {
             return Ok(Read { value, problems: Vec::new() });
         }
@@ -202,7 +242,7 @@ mod tests {
     #[test]
     fn a_plain_file_is_taken_without_the_lenient_reader() {
         let text = full().to_string();
-        let quick = Text::new(text.as_bytes()).and_then(Summary::take).expect("the quick way");
+        let quick = quick::<Summary>(text.as_bytes()).expect("the quick way");
         assert_eq!(quick, slow(text.as_bytes()).expect("the lenient way").value);
     }
 
@@ -273,6 +313,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn both_ways_agree_on_depth() {
+        for depth in 50..70 {
+            let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            compare(&format!("{{\"schema\":1,\"session\":\"a\",\"later\":{deep}}}"));
+            compare(&format!("{{\"schema\":1,\"session\":\"a\",\"model\":{{\"id\":\"m\",\"later\":{deep}}}}}"));
+        }
+    }
+
     /// Each field of a card in turn gets each odd value; both readers must say the same of what a listing shows.
     #[test]
     fn both_ways_agree_on_every_odd_card() {
@@ -283,7 +332,7 @@ mod tests {
             "contextPct": 12, "startupFingerprint": "2f3e29980346b92c", "isFork": false, "later": [1],
         });
         let text = card.to_string();
-        assert!(Text::new(text.as_bytes()).and_then(KingStatus::take).is_ok());
+        assert!(quick::<KingStatus>(text.as_bytes()).is_ok());
         let odd = [
             json!(null),
             json!(true),
