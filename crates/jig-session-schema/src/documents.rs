@@ -305,7 +305,7 @@ record! {
     pub struct Pruned {
         /// The file.
         required path: String = "path",
-        /// Why: a verdict, `temporary`, `lock` or `unparsable`.
+        /// Why: a verdict, `abandoned`, `empty` or `unparsable`.
         needed verdict: String = "verdict",
     }
 }

@@ -57,7 +57,13 @@ pub const FORMATS: &[Format] = formats! {
     "ls.v1", "Listing of coding-agent sessions, version 1", false, crate::documents::Ls;
     "show.v1", "One coding-agent session with its file, version 1", false, crate::documents::Show;
     "watch.v1", "Change of coding-agent sessions, version 1", true, crate::documents::WatchLine;
+    "wait.v1", "The coding-agent session that was waited for, version 1", false, crate::documents::Wait;
     "explain.v1", "Proof of a coding-agent session's life and state, version 1", false, crate::documents::Explain;
+    "context.v1", "What fills a coding-agent session's context, version 1", false, crate::documents::ContextDocument;
+    "paths.v1", "Where jig-session keeps its files, version 1", false, crate::documents::Paths;
+    "prune.v1", "What jig-session removed and kept, version 1", false, crate::documents::Prune;
+    "validate.v1", "Whether files are valid documents, version 1", false, crate::documents::Validate;
+    "doctor.v1", "What jig-session finds wrong, version 1", false, crate::documents::Doctor;
     "bus-result.v1", "Result of an action on the session bus, version 1", true, crate::bus_result::BusResult;
     "error.v1", "Error of a jig-session command, version 1", false, crate::error::ErrorDocument;
 };
@@ -124,6 +130,10 @@ impl Format {
             return Self::named("live-row.v1");
         }
         let lacks = |names: &[&str]| names.iter().all(|name| value.get(name).is_none());
+        // A row where a status file has its id, with nothing beside it or with the context only.
+        if value.get("session").is_some_and(Value::is_object) && lacks(&["change", "document", "identity"]) {
+            return Self::named(if has(&["contextDetail"]) { "context.v1" } else { "wait.v1" });
+        }
         TELL.iter().find(|(_, with, without)| has(with) && lacks(without)).and_then(|(name, ..)| Self::named(name))
     }
 }
@@ -141,6 +151,10 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("ls.v1", &["sessions", "problems"], &[]),
     ("show.v1", &["session", "document"], &[]),
     ("explain.v1", &["session", "identity"], &[]),
+    ("paths.v1", &["stateDir", "config"], &[]),
+    ("prune.v1", &["removed", "kept"], &[]),
+    ("validate.v1", &["files"], &[]),
+    ("doctor.v1", &["ok", "checks"], &[]),
     ("bus-message.v1", &["kind", "to"], &[]),
     ("bus-claim.v1", &["path", "claimedAt"], &[]),
     ("bus-record.v1", &["label", "joinedAt"], &[]),

@@ -97,7 +97,12 @@ fn reading_commands_print_their_documents() {
         ("ls.v1", &["ls", "--json"][..]),
         ("ls.v1", &["ls", "--all", "--json"]),
         ("show.v1", &["show", "doc-1", "--json"]),
+        ("wait.v1", &["wait", "doc-1", "--for", "attention", "--json"]),
         ("explain.v1", &["explain", "doc-1", "--json"]),
+        ("context.v1", &["context", "doc-1", "--json"]),
+        ("paths.v1", &["paths", "--json"]),
+        ("prune.v1", &["prune", "--json"]),
+        ("doctor.v1", &["doctor", "--json"]),
     ] {
         let output = world.run(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
@@ -105,6 +110,38 @@ fn reading_commands_print_their_documents() {
     }
     let file = world.path().join("jig/sessions/doc-1.json");
     is("status.v1", &fs::read(file).expect("the status file"));
+}
+
+/// With something to tell: files that are removed, kept, invalid and to be mended.
+#[test]
+fn findings_print_their_documents() {
+    let world = World::new();
+    let sessions = world.path().join("jig/sessions");
+    let dead = r#"{"schema":1,"session":"dead","pid":1,"process":{"start":"linux:0","bootId":"0","machine":"0"}}"#;
+    fs::write(sessions.join("half.json"), "{").expect("written");
+    fs::write(sessions.join("other.json"), dead).expect("written");
+    fs::write(sessions.join("gone.json"), dead.replace(r#""dead""#, r#""gone""#)).expect("written");
+    let temporary = sessions.join(".s.json.tmp-2147483646-0badcafe");
+    fs::write(&temporary, "x").expect("written");
+    let two_hours = Duration::from_secs(2 * 3600);
+    let old = fs::metadata(&temporary).and_then(|data| data.modified()).expect("a time") - two_hours;
+    let file = fs::File::options().write(true).open(&temporary).expect("opened");
+    file.set_modified(old).expect("the time can be set");
+    drop(file);
+    let (half, status) = (sessions.join("half.json"), sessions.join("doc-1.json"));
+    let [half, status] = [half, status].map(|path| path.to_str().expect("UTF-8").to_owned());
+    for (format, exit, args, holds) in [
+        ("validate.v1", 1, &["validate", &half, &status, "/nonsense", "--json"][..], "cannot be read"),
+        ("doctor.v1", 1, &["doctor", "--json"], "\"hint\""),
+        ("prune.v1", 0, &["prune", "--json"], "abandoned"),
+        ("prune.v1", 0, &["prune", "--dry-run", "--json"], "\"kept\":[{"),
+    ] {
+        let output = world.run(args);
+        assert_eq!(output.status.code(), Some(exit), "{args:?}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(holds), "{args:?}: {text}");
+        is(format, &output.stdout);
+    }
 }
 
 #[test]
