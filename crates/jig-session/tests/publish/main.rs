@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod starved;
 
 use std::fs;
 use std::path::{Path, PathBuf};
