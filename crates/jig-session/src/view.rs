@@ -17,8 +17,10 @@ use crate::failure::{Code, Failure};
 pub(crate) struct View {
     /// When it was looked.
     pub(crate) at: Timestamp,
-    /// Every session, one an id, the one that needs a person first.
+    /// Every session, one an id, in no order: [`View::listed`] and [`View::rows`] have one.
     pub(crate) sessions: Vec<Session>,
+    /// The places of the sessions, the one that needs a person first. Sessions are large: they stay where they are.
+    order: Vec<usize>,
     /// What gave no session.
     pub(crate) problems: Vec<Problem>,
 }
@@ -26,44 +28,27 @@ pub(crate) struct View {
 impl View {
     /// Makes the view of one look.
     pub(crate) fn of(look: Look, at: Timestamp) -> Self {
-        let sessions = in_order(joined(look.sessions));
+        let sessions = joined(look.sessions);
+        let mut order: Vec<usize> = (0..sessions.len()).collect();
+        order.sort_unstable_by(|&a, &b| by_urgency(&sessions[a].row, &sessions[b].row));
         let mut problems = look.problems;
         problems.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { at, sessions, problems }
+        Self { at, sessions, order, problems }
     }
 
     /// The sessions that are listed; with `all`, every one.
     pub(crate) fn listed(&self, all: bool) -> impl Iterator<Item = &Session> {
         let shown = if all { None } else { Some(listed(&self.sessions, self.at)) };
-        self.sessions
-            .iter()
-            .enumerate()
-            .filter(move |(index, _)| shown.as_ref().is_none_or(|shown| shown[*index]))
-            .map(|(_, session)| session)
+        let ordered = self.order.iter();
+        ordered
+            .filter(move |place| shown.as_ref().is_none_or(|shown| shown[**place]))
+            .map(|place| &self.sessions[*place])
     }
 
     /// Every row, listed or not.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.sessions.iter().map(|session| &session.row)
+        self.order.iter().map(|place| &self.sessions[*place].row)
     }
-}
-
-/// Rows are large: their places are sorted, and each row then moves to its own without a second list.
-fn in_order(mut sessions: Vec<Session>) -> Vec<Session> {
-    let mut places: Vec<usize> = (0..sessions.len()).collect();
-    places.sort_by(|&a, &b| by_urgency(&sessions[a].row, &sessions[b].row));
-    let mut target = vec![0; places.len()];
-    for (to, from) in places.into_iter().enumerate() {
-        target[from] = to;
-    }
-    for at in 0..target.len() {
-        while target[at] != at {
-            let to = target[at];
-            sessions.swap(at, to);
-            target.swap(at, to);
-        }
-    }
-    sessions
 }
 
 /// Looks at both folders once.
