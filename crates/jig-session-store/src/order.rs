@@ -1,27 +1,37 @@
 //! The order of a listing: who waits for a person comes first.
 
-use std::cmp::Ordering;
-
 use jig_session_schema::row::Row;
 use jig_session_schema::status::State;
 
-/// Attention first, the longest wait before the others; then busy, then idle; then by folder and session.
+/// The places of rows in the order of a listing: attention first, the longest wait before the others; then busy, then
+/// idle; then by folder and session.
 #[must_use]
-pub fn by_urgency(a: &Row, b: &Row) -> Ordering {
-    let group = |row: &Row| match (&row.attention, row.state) {
-        (Some(_), _) => 0,
-        (None, State::Busy) => 1,
-        (None, _) => 2,
-    };
-    // A wait without a beginning is not known to be old: it comes after those that are.
-    let since =
-        |row: &Row| row.attention.as_ref().map(|attention| attention.since.map_or(i64::MAX, |at| at.epoch_ms()));
-    group(a)
-        .cmp(&group(b))
-        .then_with(|| since(a).cmp(&since(b)))
-        .then_with(|| a.cwd.cmp(&b.cwd))
-        .then_with(|| a.session.cmp(&b.session))
-        .then_with(|| a.host.cmp(&b.host))
+pub fn by_urgency<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<usize> {
+    let mut keys: Vec<(Key<'a>, usize)> = rows.map(Key::of).zip(0..).collect();
+    keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    keys.into_iter().map(|(_, place)| place).collect()
+}
+
+/// What rows are compared by, in this order. Rows are large and lie apart; keys lie side by side.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    group: u8,
+    /// Milliseconds since 1970. A wait without a beginning is not known to be old: it comes after those that are.
+    since: i64,
+    cwd: &'a str,
+    session: &'a str,
+    host: Option<&'a str>,
+}
+
+impl<'a> Key<'a> {
+    fn of(row: &'a Row) -> Self {
+        let (group, since) = match (&row.attention, row.state) {
+            (Some(attention), _) => (0, attention.since.map_or(i64::MAX, |at| at.epoch_ms())),
+            (None, State::Busy) => (1, 0),
+            (None, _) => (2, 0),
+        };
+        Self { group, since, cwd: &row.cwd, session: &row.session, host: row.host.as_deref() }
+    }
 }
 
 #[cfg(test)]
@@ -47,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_rule_in_turn() {
-        let order = [
+        let order = vec![
             row("longest", "/z", State::Idle, Some(Some(1))),
             row("longer-a", "/a", State::Busy, Some(Some(2))),
             row("longer-b", "/b", State::Busy, Some(Some(2))),
@@ -58,9 +68,12 @@ mod tests {
             row("idle-a", "/a", State::Idle, None),
             row("idle-b", "/b", State::Idle, None),
         ];
-        for (i, a) in order.iter().enumerate() {
-            for (j, b) in order.iter().enumerate() {
-                assert_eq!(by_urgency(a, b), i.cmp(&j), "{} and {}", a.session, b.session);
+        for turn in 0..order.len() {
+            let mut rows = order.clone();
+            rows.rotate_left(turn);
+            for rows in [rows.clone(), rows.into_iter().rev().collect()] {
+                let sorted = by_urgency(rows.iter()).into_iter().map(|place| rows[place].session.as_str());
+                assert!(sorted.eq(order.iter().map(|row| row.session.as_str())), "turned by {turn}");
             }
         }
     }

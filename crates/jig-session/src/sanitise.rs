@@ -56,7 +56,8 @@ fn filter(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
 pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
     // Nearly all documents are plain ASCII, and serde has escaped the lower controls already.
     // The largest byte of a stretch is found many bytes at a time.
-    let plain = text.as_bytes().chunks(256).all(|stretch| stretch.iter().max().is_none_or(|byte| *byte < 0x7F));
+    let largest = |stretch: &[u8]| stretch.iter().fold(0, |largest, byte| (*byte).max(largest));
+    let plain = text.as_bytes().chunks(256).all(|stretch| largest(stretch) < 0x7F);
     if plain || !text.chars().any(|c| c != '\n' && is_hostile(c)) {
         return Cow::Borrowed(text);
     }

@@ -29,8 +29,7 @@ impl View {
     /// Makes the view of one look.
     pub(crate) fn of(look: Look, at: Timestamp) -> Self {
         let sessions = joined(look.sessions);
-        let mut order: Vec<usize> = (0..sessions.len()).collect();
-        order.sort_unstable_by(|&a, &b| by_urgency(&sessions[a].row, &sessions[b].row));
+        let order = by_urgency(sessions.iter().map(|session| &session.row));
         let mut problems = look.problems;
         problems.sort_by(|a, b| a.path.cmp(&b.path));
         Self { at, sessions, order, problems }
