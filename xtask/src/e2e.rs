@@ -1,7 +1,8 @@
-//! `cargo xtask e2e pi [SUITE...]`: the built program against a real Pi and a scripted model on loopback.
+//! `cargo xtask e2e pi [--all] [SUITE...]`: the built program against a real Pi and a scripted model on loopback.
 //!
 //! Pi comes from the npm registry by the committed lock files in `tests/pi/`, into the target folder, once for each
-//! change of a lock file. Where it cannot be had the task says `SKIPPED` and why; in CI that is a failure.
+//! change of a lock file. The oldest supported Pi runs the suites in which versions differ, with `--all` every one of
+//! them, and those that are named in any case. Where it cannot be had the task says `SKIPPED` and why; in CI that is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +12,16 @@ use anyhow::{Context, bail};
 
 use crate::run::{cargo, in_ci, root, run, say, target};
 
-/// A Pi that is tested, and which of the suites: all, or the ones the runner calls the smoke.
+/// A Pi that is tested, and whether it runs only the suites in which versions differ.
 const VERSIONS: &[(&str, bool)] = &[("1.6.0", false), ("1.3.0", true)];
 /// What must be there besides Pi: the program and an argument that makes it end at once.
 const PROGRAMS: &[(&str, &str)] = &[("npm", "--version"), ("python3", "--version"), ("tmux", "-V")];
 
 pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
-    let Some("pi") = args.first().map(String::as_str) else { bail!("which agent? cargo xtask e2e pi [SUITE...]") };
+    let Some("pi") = args.first().map(String::as_str) else {
+        bail!("which agent? cargo xtask e2e pi [--all] [SUITE...]")
+    };
+    let all = args.iter().any(|arg| arg == "--all");
     if let Some(why) = unavailable() {
         return skip(&why);
     }
@@ -27,7 +31,7 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     }
     let mut good = true;
     let mut passed = 0;
-    for (version, smoke) in VERSIONS {
+    for (version, oldest) in VERSIONS {
         let pi = match install(version) {
             Ok(pi) => pi,
             Err(error) => return skip(&format!("Pi {version} cannot be installed: {error:#}")),
@@ -35,10 +39,10 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
         let mut runner = Command::new("python3");
         runner.arg(root().join("tests/pi/run.py")).arg("--pi").arg(&pi);
         runner.arg("--program").arg(target().join("debug/jig-session"));
-        if *smoke {
-            runner.arg("--smoke");
+        if *oldest && !all {
+            runner.arg("--oldest");
         }
-        runner.args(&args[1..]);
+        runner.args(args[1..].iter().filter(|arg| *arg != "--all"));
         let ran = run(&mut runner, |_| true)?;
         good &= ran.status.success();
         let count = |line: &String| line.split_once(" passed")?.0.parse::<usize>().ok();

@@ -145,6 +145,33 @@ fn ask(id: &str) -> Value {
     json!({"t": "bus", "event": "jig:decision", "data": {"toolCallId": id, "decision": "ask"}})
 }
 
+/// What the calls of a run that was broken off in its first call are told as at its end.
+fn broken_off(version: &str, stop: &str) -> Vec<Value> {
+    let mut bridge = Bridge::new();
+    let mut line = hello();
+    line["pi"] = version.into();
+    bridge.line(&line);
+    bridge.idle(Some(true));
+    let failed = json!({"toolCallId": "c1", "toolName": "bash", "isError": true});
+    let last = json!({"message": {"role": "assistant", "stopReason": stop}});
+    let lines = [event("agent_start", json!({})), call("c1"), event("tool_execution_end", failed)];
+    told(&mut bridge, lines.into_iter().chain([event("message_end", last)]));
+    told(&mut bridge, [event("agent_settled", json!({"aborted": true}))])
+}
+
+#[test]
+fn a_call_that_was_broken_off_is_told_as_such_by_every_pi() {
+    let turn = json!({"event": "turn", "phase": "settled", "outcome": "aborted"});
+    let end = json!({"event": "tool", "phase": "end", "id": "c1", "outcome": "aborted"});
+    // Before 1.5.1 the message that ends such a run says that there was an error.
+    for (version, stop) in [("1.6.0", "aborted"), ("1.3.0", "aborted"), ("1.3.0", "error")] {
+        assert_eq!(broken_off(version, stop), [end.clone(), turn.clone()], "{version} {stop}");
+    }
+    for (version, stop) in [("1.6.0", "error"), ("1.6.0", "toolUse"), ("1.3.0", "toolUse")] {
+        assert_eq!(broken_off(version, stop), std::slice::from_ref(&turn), "{version} {stop}");
+    }
+}
+
 #[test]
 fn a_dialog_in_a_turn_is_an_approval_or_a_question() {
     let start = event("ui_prompt_start", json!({"kind": "select"}));

@@ -8,6 +8,9 @@ use serde_json::Value;
 use super::breakdown::CHARS_PER_TOKEN;
 use super::{Bridge, text};
 
+/// The first Pi whose last message says `aborted` when a run was broken off before its next request; `error` before.
+const NAMES_ABORTS: [u32; 3] = [1, 5, 1];
+
 /// One message's usage, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tokens {
@@ -71,7 +74,12 @@ impl Bridge {
         if role == "assistant" {
             let stop = text(&message["stopReason"]);
             // The empty message that ends a broken-off run comes after the calls that it broke off.
-            if stop.as_deref() != Some("aborted") {
+            let ends = match stop.as_deref() {
+                Some("aborted") => true,
+                Some("error") => self.version.is_some_and(|version| version < NAMES_ABORTS),
+                _ => false,
+            };
+            if !ends {
                 self.errors.clear();
             }
             self.stop = stop;
