@@ -22,11 +22,19 @@ def a_session_is_published_switched_reloaded_and_gone():
         expect(offered["skills"] == ["git-notes"], "the skill is gone", offered["skills"])
 
         starts = len(kit.events("session_start"))
+        def sizes(status):
+            detail = status["contextDetail"]
+            return {item.get("name") or item["path"]: item["tokens"] for item in detail["skills"] + detail["contextFiles"]}
+        counted = kit.status()["contextDetail"]["at"]
+        before = sizes(kit.status())
+        expect(len(before) == 3 and all(before.values()), "skills and context files have a size", before)
         answer = kit.ask(session, id="s2", reload=True)
         expect(answer["ok"] and answer["message"] == "reload when idle", "the answer", answer)
         wait_for(lambda: len(kit.events("session_start")) > starts, "the reload")
         status = kit.wait_status(lambda s: s["lastRequest"].get("reload") == "done", "the reload marked as done")
         expect(status["recent"][0]["tool"] == "write", "recent is kept over a reload", status["recent"])
+        after = sizes(kit.wait_status(lambda s: s["contextDetail"]["at"] > counted, "what fills the context, counted anew"))
+        expect(set(after) == set(before) and all(after.values()), "the sizes of skills and context files are kept too", (before, after))
         pi.prompt("@say after the reload")
         offered = kit.model_requests()[-1]
         expect("bash" not in offered["tools"] and offered["skills"] == ["git-notes"], "kept over the reload", offered["tools"])

@@ -45,6 +45,8 @@ struct Named {
     path: Option<String>,
     chars: u64,
     on: bool,
+    /// Its tokens as an earlier document of this session has them, until Pi tells its size again.
+    kept: Option<u64>,
 }
 
 /// The running count of one session.
@@ -78,7 +80,13 @@ impl Breakdown {
         let mut before = std::mem::take(&mut self.skills);
         for name in list(line, "skills").filter_map(Value::as_str) {
             let known = before.iter().position(|skill| skill.name == name).map(|at| before.swap_remove(at));
-            self.skills.push(known.unwrap_or_else(|| Named { name: name.to_owned(), path: None, chars: 0, on: true }));
+            self.skills.push(known.unwrap_or_else(|| Named {
+                name: name.to_owned(),
+                path: None,
+                chars: 0,
+                on: true,
+                kept: None,
+            }));
         }
     }
 
@@ -96,7 +104,7 @@ impl Breakdown {
             let read = |item: &Value| {
                 let path = item["path"].as_str().map(str::to_owned);
                 let chars = item["chars"].as_u64().unwrap_or_default();
-                Some(Named { name: item[name].as_str()?.to_owned(), path, chars, on: true })
+                Some(Named { name: item[name].as_str()?.to_owned(), path, chars, on: true, kept: None })
             };
             list(line, items).filter_map(read).collect::<Vec<_>>()
         };
@@ -119,6 +127,30 @@ impl Breakdown {
         if let Some(chars) = line["promptChars"].as_u64() {
             self.prompt = chars;
         }
+    }
+
+    /// What an earlier document of this session says of skills and context files. Pi tells their sizes only with a
+    /// prompt; until the next one, what the last one brought is what fills the context. Other skills than then: nothing
+    /// is kept.
+    pub(super) fn kept(&mut self, detail: &ContextDetail) {
+        let known = |skill: &Named| detail.skills.iter().find(|kept| kept.name == skill.name);
+        if self.skills.len() != detail.skills.len() || self.skills.iter().any(|skill| known(skill).is_none()) {
+            return;
+        }
+        for skill in &mut self.skills {
+            if let Some(kept) = known(skill) {
+                skill.path.clone_from(&kept.path);
+                skill.kept = Some(kept.tokens);
+            }
+        }
+        let file = |kept: &ContextFile| Named {
+            name: kept.path.clone(),
+            path: Some(kept.path.clone()),
+            chars: 0,
+            on: true,
+            kept: Some(kept.tokens),
+        };
+        self.files = detail.context_files.iter().map(file).collect();
     }
 
     /// Skills that a request has turned off are no longer in the prompt.
@@ -228,6 +260,7 @@ impl Breakdown {
         let total = tokens.unwrap_or(sum.div_ceil(CHARS_PER_TOKEN));
         let scaled =
             |chars: u64| u64::try_from(u128::from(chars) * u128::from(total) / u128::from(sum)).unwrap_or(u64::MAX);
+        let of = |named: &Named| named.kept.unwrap_or_else(|| scaled(named.chars));
         let shares = shared_out(&chars, sum, total);
         let mut tools: Vec<_> = self.tools.iter().collect();
         tools.sort_by(|a, b| (b.1.on, b.1.chars).cmp(&(a.1.on, a.1.chars)).then_with(|| a.0.cmp(b.0)));
@@ -239,10 +272,10 @@ impl Breakdown {
             ContextTool::new().name(name.clone()).source(tool.source.clone()).tokens(tokens).on(tool.on)
         });
         let skills = self.skills.iter().map(|skill| {
-            let tokens = scaled(skill.chars);
+            let tokens = of(skill);
             ContextSkill::new().name(skill.name.clone()).path(skill.path.clone()).tokens(tokens).on(skill.on)
         });
-        let files = self.files.iter().map(|file| ContextFile::new().path(file.name.clone()).tokens(scaled(file.chars)));
+        let files = self.files.iter().map(|file| ContextFile::new().path(file.name.clone()).tokens(of(file)));
         let basis = if tokens.is_some() { Basis::Measured } else { Basis::Estimate };
         let detail = ContextDetail::new().at(at).basis(basis).window(window).total(Some(total));
         Some(
@@ -362,6 +395,36 @@ mod tests {
         let detail = breakdown.detail(at(), None, None).unwrap();
         assert!(detail.parts.iter().all(|part| part.part != PartName::SKILLS));
         assert_eq!(detail.tools.iter().filter(|tool| tool.on).count(), 0);
+    }
+
+    #[test]
+    fn skills_and_files_keep_their_tokens_until_the_next_prompt() {
+        let before = filled().detail(at(), Some(558), None).unwrap();
+        let fresh = |skills: &[&str]| {
+            let mut breakdown = Breakdown::default();
+            breakdown.offers(&json!({"tools": [], "active": [], "skills": skills}));
+            breakdown.message("system", None, &json!({"sections": {"preamble": 400, "skills": 80}}));
+            breakdown.kept(&before);
+            breakdown
+        };
+        let skills = |detail: &ContextDetail| {
+            detail.skills.iter().map(|skill| (skill.name.clone(), skill.path.clone(), skill.tokens)).collect::<Vec<_>>()
+        };
+        let mut breakdown = fresh(&["pdf-tools", "git-notes"]);
+        let detail = breakdown.detail(at(), Some(100), None).unwrap();
+        let right = [("pdf-tools".to_owned(), None, 0), ("git-notes".to_owned(), Some("/s/g".to_owned()), 20)];
+        assert_eq!(skills(&detail), right);
+        assert_eq!((detail.context_files[0].path.as_str(), detail.context_files[0].tokens), ("/p/AGENTS.md", 25));
+        breakdown.prompt(&json!({"skills": [{"name": "git-notes", "path": "/s/g", "chars": 48}], "contextFiles": []}));
+        let detail = breakdown.detail(at(), Some(100), None).unwrap();
+        assert_eq!((skills(&detail)[1].2, detail.context_files.len()), (10, 0));
+        for other in [&["git-notes"][..], &["git-notes", "other"], &["git-notes", "pdf-tools", "other"]] {
+            let detail = fresh(other).detail(at(), Some(100), None).unwrap();
+            assert!(
+                detail.skills.iter().all(|skill| skill.tokens == 0) && detail.context_files.is_empty(),
+                "{other:?}"
+            );
+        }
     }
 
     #[test]

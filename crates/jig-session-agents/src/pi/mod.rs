@@ -16,7 +16,7 @@ use jig_session_schema::event::{
     ModelEvent, SessionEvent,
 };
 use jig_session_schema::shape::Patch;
-use jig_session_schema::status::{Accept, Model, Reason};
+use jig_session_schema::status::{Accept, ContextDetail, Model, Reason};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
@@ -99,6 +99,11 @@ impl Bridge {
     #[must_use]
     pub fn switches(&self) -> Option<&Value> {
         self.switches.as_ref()
+    }
+
+    /// What the document that this session goes on from says of what fills its context, to be told after `hello`.
+    pub fn kept(&mut self, detail: &ContextDetail) {
+        self.breakdown.kept(detail);
     }
 
     /// Switches were applied: `active` is Pi's list of active tools, `hidden` the skills that are left out.

@@ -202,6 +202,9 @@ impl Host {
             self.stage = Stage::Mute;
             return self.link.ready(Vec::new(), Vec::new(), false, Vec::new());
         }
+        if let Some(detail) = self.publisher.status().and_then(|status| status.context_detail.as_ref()) {
+            self.bridge.kept(detail);
+        }
         self.publisher.flush(now);
         self.king.began(line, self.publisher.status(), now);
         self.bus.began(line, self.publisher.status(), now);
