@@ -1,4 +1,5 @@
 """Every way Pi ends, and a host that dies: the file is gone in the first case and goes on in the second."""
+import json
 import os
 import signal
 import subprocess
@@ -75,9 +76,9 @@ def a_host_that_dies_is_started_anew():
         pi.prompt("@call write {\"path\":\"a.txt\",\"content\":\"x\"}\n@then\n@say done")
         before = kit.wait_status(lambda s: s["state"] == "idle" and s["recent"])
         for number in (signal.SIGKILL, signal.SIGTERM):
-            old = host_of(kit, pi)
+            old = host_of(kit, pi.process)
             os.kill(old, number)
-            wait_for(lambda: host_of(kit, pi) not in (None, old), "the next host")
+            wait_for(lambda: host_of(kit, pi.process) not in (None, old), "the next host")
             starts = kit.wait_status(lambda s: s["session"] == session)
             expect(starts["startedAt"] == before["startedAt"] and starts["recent"] == before["recent"], "it goes on", starts)
         answer = kit.ask(session, id="after", tools={"bash": False})
@@ -86,14 +87,61 @@ def a_host_that_dies_is_started_anew():
         begin = len(pi.lines)
         pi.send("prompt", message="@sleep 1500\n@say slow")
         kit.wait_status(lambda s: s["state"] == "busy", "busy")
-        os.kill(host_of(kit, pi), signal.SIGKILL)
+        os.kill(host_of(kit, pi.process), signal.SIGKILL)
         pi.settled(begin)
         kit.wait_status(lambda s: s["state"] == "idle", "idle after the run")
         pi.close()
         kit.wait_no_status()
 
 
-def host_of(kit, pi):
+def a_host_that_dies_in_a_tool_call_ends_it_with_an_error():
+    """The model is told, the call after it is answered by the next host, and Pi goes on; in print mode as well."""
+    calls = "@call session {\"action\":\"status\"}\n@then\n@call session {\"action\":\"status\"}\n@then\n@say went on"
+
+    def die_in_the_call(kit, process):
+        host = wait_for(lambda: host_of(kit, process), "the host")
+        # It takes no line any more, so the call is certainly under way when it dies.
+        os.kill(host, signal.SIGSTOP)
+        yield
+        wait_for(lambda: kit.events("tool_call"), "the call")
+        os.kill(host, signal.SIGKILL)
+        yield
+
+    def check(kit):
+        first, second = [line["payload"] for line in kit.events("tool_execution_end")]
+        told = json.dumps(first["result"])
+        expect(first["isError"] and "ended before it answered" in told and "may have been done" in told, "a clear error", first)
+        expect(not second["isError"], "the next call is answered", second)
+
+    with Kit() as kit:
+        pi = Rpc(kit)
+        kit.wait_status(lambda s: s.get("accepts"), "what it accepts")
+        steps = die_in_the_call(kit, pi.process)
+        next(steps)
+        begin = len(pi.lines)
+        pi.send("prompt", message=calls)
+        next(steps)
+        pi.settled(begin)
+        check(kit)
+        pi.prompt("@say alive")
+        status = kit.wait_status(lambda s: s["state"] == "idle" and s["recent"] and s["recent"][0]["outcome"] == "ok", "the calls in the file")
+        expect([call["tool"] for call in status["recent"]][:1] == ["session"], "recent", status["recent"])
+        pi.close()
+        kit.wait_no_status()
+    with Kit() as kit:
+        process = subprocess.Popen(kit.command("-p", f"work\n@sleep 3000\n{calls}"), cwd=kit.project, env=kit.env, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        steps = die_in_the_call(kit, process)
+        wait_for(kit.model_requests, "the first request")
+        next(steps)
+        next(steps)
+        out, err = process.communicate(timeout=60)
+        expect((process.returncode, out, err) == (0, "went on\n", ""), "the run ends as ever", (process.returncode, out, err))
+        check(kit)
+        kit.wait_no_status()
+
+
+def host_of(kit, process):
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -102,7 +150,7 @@ def host_of(kit, pi):
             parent = open(f"/proc/{entry}/stat").read().rpartition(")")[2].split()
         except OSError:
             continue
-        if command[:2] == [str(PROGRAM).encode(), b"host"] and int(parent[1]) == pi.process.pid and parent[0] != "Z":
+        if command[:2] == [str(PROGRAM).encode(), b"host"] and int(parent[1]) == process.pid and parent[0] != "Z":
             return int(entry)
     return None
 
@@ -113,7 +161,7 @@ def what_a_crashed_session_left_is_removed_by_the_next():
         session = pi.session()
         kit.wait_status()
         # Both at once: nobody is left to remove the file.
-        host = host_of(kit, pi)
+        host = host_of(kit, pi.process)
         os.kill(host, signal.SIGSTOP)
         pi.kill()
         os.kill(host, signal.SIGKILL)
@@ -151,7 +199,7 @@ with open(path, "a") as out:
         expect(os.path.getsize(path) > 49e6, "50 MB", os.path.getsize(path))
         pi = Rpc(kit, "--session", path)
         kit.wait_status(lambda s: s["session"] == state["sessionId"] and s["usage"]["input"], "the resumed session")
-        host = host_of(kit, pi)
+        host = host_of(kit, pi.process)
         values = dict(line.split(":", 1) for line in open(f"/proc/{host}/status").read().splitlines() if ":" in line)
         resident, peak = (int(values[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
         own = int(values["RssAnon"].split()[0]) / 1024
@@ -161,4 +209,4 @@ with open(path, "a") as out:
 
 
 main([by_signal_and_by_end_of_input, by_keys_and_with_the_terminal, a_host_that_dies_is_started_anew,
-      what_a_crashed_session_left_is_removed_by_the_next, memory_stays_small])
+      a_host_that_dies_in_a_tool_call_ends_it_with_an_error, what_a_crashed_session_left_is_removed_by_the_next, memory_stays_small])

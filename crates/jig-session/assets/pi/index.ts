@@ -58,6 +58,8 @@ const CALLS = new Set([
   "pi.getActiveTools", "pi.setActiveTools", "pi.appendEntry", "pi.setSessionName", "pi.sendMessage",
   "pi.sendUserMessage", "ctx.isIdle", "ctx.ui.notify",
 ]);
+const LOST = "jig-session ended before it answered and is being started anew; what was asked may have been done: look before asking again";
+const ENDED = "jig-session is not running in this session any more; reloading Pi starts it again";
 const SWITCHES = "jig-session.switches";
 const NOTICE = "jig-session.notice"; // a message that tells of mail
 
@@ -258,6 +260,7 @@ export default function (pi: ExtensionAPI) {
   let child: ChildProcess | undefined;
   let closing = false;
   let restarts = 0;
+  let restart: { timer: NodeJS.Timeout; done: Promise<void> } | undefined; // the next host is on its way
   let ready: (() => void) | undefined;
   let guard = false;
   let want = new Set<string>();
@@ -302,11 +305,19 @@ export default function (pi: ExtensionAPI) {
 
   const ask = (kind: string, line: Record<string, unknown>, update?: (value: any) => void, id = String(nextId++)) =>
     new Promise<any>((resolve, reject) => {
-      if (!child) return reject(new Error("jig-session is not running"));
+      if (!child) return reject(new Error(ENDED));
       waiting.set(id, { resolve, reject, update });
       hold();
       send({ t: kind, id, ...line });
     });
+
+  // A call that comes while a crashed host is started anew waits for it; in print mode only this timer keeps Node.
+  const restarted = async () => {
+    while (!child && restart) {
+      restart.timer.ref();
+      await restart.done;
+    }
+  };
 
   // A question Pi must not wait for: no answer in time is no answer.
   const askBriefly = async (kind: string, line: Record<string, unknown>): Promise<any> => {
@@ -386,6 +397,7 @@ export default function (pi: ExtensionAPI) {
         const abort = () => send({ t: "cancel", id });
         signal?.addEventListener("abort", abort, { once: true });
         try {
+          await restarted();
           return await ask("tool", { name: definition.name, toolCallId, params }, onUpdate, id);
         } finally {
           signal?.removeEventListener("abort", abort);
@@ -406,6 +418,7 @@ export default function (pi: ExtensionAPI) {
         const id = String(nextId++);
         commandContexts.set(id, commandCtx);
         try {
+          await restarted();
           const text = await ask("command", { name: definition.name, args }, undefined, id);
           if (typeof text === "string") printText(`${text}\n`);
         } finally {
@@ -587,12 +600,18 @@ export default function (pi: ExtensionAPI) {
       if (child !== mine) return;
       child = undefined;
       ready?.();
-      failWaiting("jig-session ended");
-      if (closing || restarts >= RESTARTS) return;
-      const timer = setTimeout(() => {
-        if (!closing && !child) void start("restart");
+      const again = !closing && restarts < RESTARTS;
+      failWaiting(again ? LOST : ENDED);
+      if (!again) return;
+      let begun = () => {};
+      const done = new Promise<void>((resolve) => (begun = resolve));
+      const timer = setTimeout(async () => {
+        if (!closing && !child) await start("restart");
+        if (restart?.done === done) restart = undefined; // else that one has died as well
+        begun();
       }, 200 * 2 ** restarts++);
-      timer.unref?.();
+      timer.unref();
+      restart = { timer, done };
     };
     mine.once("error", gone);
     mine.once("exit", gone);
