@@ -103,6 +103,53 @@ def what_fills_the_context():
             expect(0.6 * size / real < counted / 4100 < 1.8 * size / real, f"{name} within reason", (counted, size, real))
 
 
+def what_fills_the_context_is_what_the_model_counts():
+    """A model that counts its own request: the parts, counted by us, come within ten per cent of what it reports."""
+    words = "some words of a text that fills the context and nothing else in it "
+
+    def counted(kit, pi, when):
+        """The parts after a run, each as the characters that the tokens stand for."""
+        own = stats(pi)["tokens"]["input"]
+        status = kit.wait_status(lambda s: s["state"] == "idle" and s["usage"]["input"] == own and s["contextDetail"]["basis"] == "measured", when)
+        detail = status["contextDetail"]
+        expect(sum(part["tokens"] for part in detail["parts"]) == detail["total"] == status["context"]["tokens"], f"{when}: the sum", detail)
+        return {part["part"]: part["tokens"] * 4 for part in detail["parts"]}
+
+    def check(parts, when, **sizes):
+        for name, size in sizes.items():
+            print(f"   {when}: {name} {size} characters, counted {parts[name]}")
+            expect(abs(parts[name] - size) <= size / 10, f"{when}: {name} within ten per cent", (parts, size))
+
+    with Kit() as kit:
+        (kit.project / "long.txt").write_text("\n".join([words] * 150))
+        result = len((kit.project / "long.txt").read_text())
+        # The directives are part of what the model is sent.
+        asked = []
+
+        def prompt(text):
+            asked.append(len(text))
+            pi.prompt(text)
+            return sum(asked)
+
+        pi = Rpc(kit)
+        user = prompt(f"{words * 200}\n@say {words * 40}\n@usage real")
+        check(counted(kit, pi, "one reply"), "one reply", user=user, assistant=len(words) * 40)
+        user = prompt("@call read {\"path\":\"long.txt\"}\n@usage real\n@then\n@think " + words * 5 + "\n@say done\n@usage real")
+        before = counted(kit, pi, "a tool's result")
+        check(before, "a tool's result", user=user, toolResults=result, assistant=len(words) * 40)
+        kit.ask(pi.session(), id="off", tools={"bash": False, "edit": False}, skills={"pdf-tools": False})
+        user = prompt("@say without\n@usage real")
+        parts = counted(kit, pi, "switched off")
+        check(parts, "switched off", user=user, toolResults=result)
+        expect(parts["tools"] < before["tools"] and parts["skills"] < before["skills"], "fewer declarations and skills", (before, parts))
+        pi.close()
+        kit.wait_no_status()
+        # Counted from the stored session.
+        pi = Rpc(kit, "--continue")
+        user = prompt("@say resumed\n@usage real")
+        check(counted(kit, pi, "resumed"), "resumed", user=user, toolResults=result)
+
+
 def context_is_shown_inside_and_outside():
     with Kit() as kit:
         pi = Rpc(kit)
@@ -222,6 +269,7 @@ def ticket_and_workflow():
         pi.close()
 
 
-main([every_field_of_a_run, what_fills_the_context, context_is_shown_inside_and_outside,
+main([every_field_of_a_run, what_fills_the_context, what_fills_the_context_is_what_the_model_counts,
+      context_is_shown_inside_and_outside,
       a_call_without_a_price_leaves_the_cost_unknown, busy_aborted_failed_and_compacted, sessions_one_after_another,
       ticket_and_workflow])
