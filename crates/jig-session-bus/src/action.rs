@@ -211,7 +211,7 @@ impl<'w> Actor<'_, 'w> {
         let inboxes = bus.look_at_inboxes(&look, is_shown)?;
         let mut result = shown::StatusResult::new();
         for member in look.members.iter().filter(|member| view::is_listed(member)) {
-            let shown = view::member(&look, member, inboxes.unread(&member.record.id));
+            let shown = view::member(&look, member, &inboxes);
             if member.record.id == self.me().id {
                 result.me = Some(shown.clone());
             }

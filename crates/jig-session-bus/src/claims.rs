@@ -80,7 +80,7 @@ impl Bus<'_> {
             return Err(Refusal::new(Code::Refused, message).into());
         }
         let _lock = self.lock()?;
-        let mut look = self.look_whole()?;
+        let mut look = self.look_locked()?;
         self.prune(&mut look)?;
         let owned = look.member(&me.id).is_some_and(|m| m.state == State::Live && m.record.owner == me.owner);
         if !owned {
@@ -133,9 +133,12 @@ impl Bus<'_> {
             }
         }
         let label = look.member(&me.id).map(|member| member.record.label.clone()).unwrap_or_default();
+        let folds_case = self.repo.place.folds_case;
+        let files: Vec<String> = new.iter().map(|path| store::claim_file(&path.path, folds_case)).collect();
+        self.begin_batch(me, &files.iter().map(String::as_str).collect::<Vec<_>>())?;
         let mut made: Vec<(String, String)> = Vec::new();
         let mut outcome = Ok(None);
-        for path in new {
+        for (path, name) in new.iter().zip(&files) {
             let mut claim = Claim::new();
             claim.path.clone_from(&path.path);
             claim.dir = path.dir;
@@ -145,9 +148,8 @@ impl Bus<'_> {
             claim.reason = reason.map(str::to_owned);
             claim.claimed_at = Some(Timestamp::from_epoch_ms(look.now.wall_ms));
             claim.root = self.repo.place.root.to_string_lossy().into_owned();
-            let name = store::claim_file(&path.path, self.repo.place.folds_case);
-            match claims.create_new(&name, &store::bytes(&claim)) {
-                Ok(Some(_)) => made.push((name, path.path.clone())),
+            match claims.create_new(name, &store::bytes(&claim)) {
+                Ok(Some(_)) => made.push((name.clone(), path.path.clone())),
                 // Somebody who does not know the lock was here since the look.
                 Ok(None) => {
                     outcome = Ok(Some(path.path.clone()));
@@ -160,11 +162,18 @@ impl Bus<'_> {
             }
         }
         let again = self.claimed_beside(look, &claims, &made, &me.id, new);
-        if matches!((&again, &outcome), (Ok(conflicts), Ok(None)) if conflicts.is_empty()) {
+        let held = matches!((&again, &outcome), (Ok(conflicts), Ok(None)) if conflicts.is_empty());
+        // Without its end the note takes them back: from here on they hold.
+        let ended = if held { self.end_batch(files.len()) } else { Ok(()) };
+        if held && ended.is_ok() {
             return Ok(Ok(made.into_iter().map(|(_, path)| path).collect()));
         }
         for (name, _) in &made {
             claims.remove(name)?;
+        }
+        ended?;
+        if !held {
+            self.end_batch(files.len())?;
         }
         let conflicts = again?;
         match outcome? {
@@ -232,7 +241,7 @@ impl Bus<'_> {
     /// Releases paths, or all. What another session holds, or another incarnation of this one, stays.
     pub fn release(&self, me: &Me, release: &Release<'_>) -> Result<Released, Error> {
         let _lock = self.lock()?;
-        let mut look = self.look_whole()?;
+        let mut look = self.look_locked()?;
         self.prune(&mut look)?;
         if look.member(&me.id).is_none_or(|member| member.state != State::Live) {
             self.join_locked(&mut look, me, &Join::default())?;

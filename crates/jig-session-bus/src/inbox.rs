@@ -79,8 +79,11 @@ impl Bus<'_> {
     pub fn take_where(&self, id: &str, limit: usize, wanted: impl Fn(&Message) -> bool) -> Result<Taken, Error> {
         let nothing = Taken { messages: Vec::new(), remaining: 0, unreadable: 0, failed: None, held: None };
         let Some(looked) = self.inbox_looked(id)? else { return Ok(nothing) };
-        self.give_back(&looked)?;
-        let names = told::mail(&looked)?;
+        let mut names: Vec<String> = store::texts(looked.list()?).collect();
+        if self.give_back(&looked, &names)? {
+            names = store::texts(looked.list()?).collect();
+        }
+        let names = told::mail_of(names);
         if names.is_empty() {
             return Ok(nothing);
         }
@@ -147,21 +150,23 @@ impl Bus<'_> {
         Ok(peeked)
     }
 
-    /// Gives back the mail of consumers that ended between taking and showing it.
-    pub(crate) fn give_back(&self, inbox: &PrivateDir) -> Result<(), Error> {
+    /// Gives back the mail of consumers that ended between taking and showing it: true when there was such a consumer.
+    pub(crate) fn give_back(&self, inbox: &PrivateDir, names: &[String]) -> Result<bool, Error> {
         let this = self.world.this();
-        for name in store::texts(inbox.list()?) {
-            let Some((pid, start)) = mail_name::consumer(&name) else { continue };
+        let mut given = false;
+        for name in names {
+            let Some((pid, start)) = mail_name::consumer(name) else { continue };
             // A folder of this very process is another call's, unless that call has ended without giving back.
             if (pid, start) == (this.0, this.1.as_str()) || self.world.runs(pid, start) != Some(false) {
                 continue;
             }
-            if let Some(folder) = inbox.sub_existing(&name)? {
+            if let Some(folder) = inbox.sub_existing(name)? {
+                given = true;
                 move_back(inbox, &folder, store::texts(folder.list()?))?;
-                remove_folder(inbox, &name)?;
+                remove_folder(inbox, name)?;
             }
         }
-        Ok(())
+        Ok(given)
     }
 }
 

@@ -75,7 +75,7 @@ impl Bus<'_> {
     /// Puts the session on the bus, or changes how it is on it.
     pub fn join(&self, me: &Me, join: &Join<'_>) -> Result<Joined, Error> {
         let _lock = self.lock()?;
-        let mut look = self.look_whole()?;
+        let mut look = self.look_locked()?;
         self.prune(&mut look)?;
         self.join_locked(&mut look, me, join)
     }
@@ -206,7 +206,7 @@ impl Bus<'_> {
     /// were released; `None` when the record belongs to another incarnation, and nothing was changed.
     pub fn leave(&self, me: &Me) -> Result<Option<Vec<String>>, Error> {
         let _lock = self.lock()?;
-        let mut look = self.look_whole()?;
+        let mut look = self.look_locked()?;
         match look.member(&me.id) {
             Some(member) if member.record.owner == me.owner => {}
             Some(member) if member.state == State::Live => return Ok(None),

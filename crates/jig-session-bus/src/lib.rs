@@ -8,6 +8,7 @@
 //! protocol beyond the few fields of a hook's payload, prints nothing, and starts no process.
 
 mod action;
+mod batch;
 mod claims;
 mod clock;
 mod error;

@@ -150,6 +150,12 @@ impl Bus<'_> {
         self.look()?.whole(self.path())
     }
 
+    /// As [`Bus::look_whole`], after what a killed process was making has been taken back. The caller holds the lock.
+    pub(crate) fn look_locked(&self) -> Result<Look, Error> {
+        self.settle_batch()?;
+        self.look_whole()
+    }
+
     /// The members alone, without their claims; an error when a record could not be read.
     pub fn members_whole(&self) -> Result<Vec<Member>, Error> {
         let (records, _) = store::scan(self.looked(SESSIONS)?, store::record, store::record_fits)?;
@@ -200,6 +206,7 @@ impl Bus<'_> {
             look.claims.extend(claim);
             look.claim_files.push(file);
         }
+        self.pass_over_batch(&mut look)?;
         Ok(look)
     }
 

@@ -32,6 +32,7 @@ impl Bus<'_> {
     /// Prunes if the lock is free at once; false when it is not. A failure to prune is nobody's failure to read.
     pub fn prune_if_free(&self) -> Result<bool, Error> {
         let Some(_lock) = self.try_lock()? else { return Ok(false) };
+        self.settle_batch()?;
         let mut look = self.look()?;
         self.prune(&mut look)?;
         self.prune_mail(&look)?;
@@ -86,7 +87,7 @@ impl Bus<'_> {
         if let Some(inboxes) = self.looked(INBOX)? {
             for name in store::texts(inboxes.list()?) {
                 let Some(inbox) = inboxes.sub_existing(&name)? else { continue };
-                self.give_back(&inbox)?;
+                self.give_back(&inbox, &store::texts(inbox.list()?).collect::<Vec<_>>())?;
                 inbox.sweep(wall, gone)?;
                 let files: Vec<String> = store::texts(inbox.list()?).collect();
                 for file in files.iter().filter(|file| self.is_expired(&inbox, file, look)) {

@@ -5,6 +5,7 @@ use jig_session_schema::bus::{Message, MessageKind, Sender};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::time::Timestamp;
 
+use crate::clock::Moment;
 use crate::error::{Code, Error, Refusal};
 use crate::join::Me;
 use crate::member::{Lives, Member};
@@ -104,20 +105,7 @@ impl Bus<'_> {
     pub fn send(&self, me: &Me, outgoing: &Outgoing<'_>) -> Result<Sent, Error> {
         let kind = Self::check_outgoing(outgoing)?;
         let now = self.world.now();
-        let sessions = self.looked(SESSIONS)?;
-        let (records, _) = store::scan(sessions, store::record, store::record_fits)?;
-        let mut lives = Lives::new(self.world);
-        let mut members: Vec<Member> = Vec::new();
-        let mut failed = None;
-        for file in records {
-            match file.read {
-                store::Read::Good(record) => members.push(lives.judge(record, &now)),
-                store::Read::Failed(problem) => {
-                    failed = Some(Error::Entry { path: self.path().join(SESSIONS).join(&file.name), problem });
-                }
-                _ => {}
-            }
-        }
+        let (mut members, failed) = self.addressed(me, outgoing.to, &now)?;
         let sender = members.iter().find(|member| member.record.id == me.id);
         let mut from = Sender::new();
         from.id.clone_from(&me.id);
@@ -184,6 +172,32 @@ impl Bus<'_> {
             self.remember_sent(&me.id, &queued, &content);
         }
         Ok(Sent { id: message.id, kind, recipients })
+    }
+
+    /// The members among whom a target is looked for, the sender included, and what of them could not be read. A target
+    /// that is the id of somebody who is there needs no other record.
+    fn addressed(&self, me: &Me, to: &str, now: &Moment) -> Result<(Vec<Member>, Option<Error>), Error> {
+        let mut lives = Lives::new(self.world);
+        let mut members: Vec<Member> = Vec::new();
+        let by_id = if to == EVERYBODY || to == me.id || to.is_empty() { None } else { self.record(to)? };
+        if let Some(target) = by_id.map(|record| lives.judge(record, now)).filter(|target| target.state != State::Gone)
+        {
+            members.extend(self.record(&me.id)?.map(|record| lives.judge(record, now)));
+            members.push(target);
+            return Ok((members, None));
+        }
+        let (records, _) = store::scan(self.looked(SESSIONS)?, store::record, store::record_fits)?;
+        let mut failed = None;
+        for file in records {
+            match file.read {
+                store::Read::Good(record) => members.push(lives.judge(record, now)),
+                store::Read::Failed(problem) => {
+                    failed = Some(Error::Entry { path: self.path().join(SESSIONS).join(&file.name), problem });
+                }
+                _ => {}
+            }
+        }
+        Ok((members, failed))
     }
 
     /// Looks whether a recipient can take the message.

@@ -12,7 +12,7 @@ use crate::mail_name;
 use crate::store::{self, Bus};
 use crate::wake::{self, Wake};
 
-const TOLD: &str = ".told";
+pub(crate) const TOLD: &str = ".told";
 const SENT: &str = ".sent";
 
 /// Whether a file of an inbox is a mark of its owner and no mail.
@@ -41,7 +41,7 @@ pub(crate) fn told_ms(inbox: &PrivateDir) -> Option<u64> {
     read(inbox).last.and_then(|last| mail_name::ms(&format!("{last}.json")))
 }
 
-fn read(inbox: &PrivateDir) -> Mark {
+pub(crate) fn read(inbox: &PrivateDir) -> Mark {
     let Some(told) = inbox.read(TOLD, 65_536).ok().and_then(|read| Told::read(&read.bytes).ok()) else {
         return Mark::default();
     };
@@ -126,7 +126,12 @@ fn sent_key(to: &str, content: &str) -> String {
 
 /// Names of the mail in an inbox, oldest first, without what is taken.
 pub(crate) fn mail(inbox: &PrivateDir) -> Result<Vec<String>, Error> {
-    let mut names: Vec<String> = store::texts(inbox.list()?).filter(|name| mail_name::ms(name).is_some()).collect();
+    Ok(mail_of(store::texts(inbox.list()?).collect()))
+}
+
+/// The mail among the names of an inbox, oldest first.
+pub(crate) fn mail_of(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| mail_name::ms(name).is_some());
     names.sort();
-    Ok(names)
+    names
 }

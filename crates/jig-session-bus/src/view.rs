@@ -6,6 +6,7 @@ use jig_session_schema::bus_result::MemberState;
 use jig_session_schema::limits::{HANDOFF_PREVIEW_CHARS, PREVIEW_CHARS};
 
 use crate::claims::Conflict;
+use crate::inboxes::Inboxes;
 use crate::member::{Look, Member};
 use crate::send::Recipient;
 use crate::text;
@@ -45,8 +46,8 @@ pub fn conflict(conflict: &Conflict) -> shown::Conflict {
         .reason(conflict.claim.reason.clone())
 }
 
-/// A member, with its unread mail.
-pub fn member(look: &Look, member: &Member, unread: u64) -> shown::Member {
+/// A member, with what its inbox tells of it.
+pub(crate) fn member(look: &Look, member: &Member, inboxes: &Inboxes) -> shown::Member {
     let record = &member.record;
     let claims = look.claims.iter().filter(|claim| claim.id == record.id && look.holder(claim).is_some()).count();
     shown::Member::new()
@@ -59,7 +60,8 @@ pub fn member(look: &Look, member: &Member, unread: u64) -> shown::Member {
         .state(member.state)
         .listen(record.listen.as_ref().map(|listen| listen.mode))
         .guard(record.guard == Some(true))
-        .unread(unread)
+        .unread(inboxes.unread(&record.id))
+        .throttled(inboxes.is_throttled(&record.id).then_some(true))
         .claims(claims as u64)
         .beat_at(record.beat_at)
 }

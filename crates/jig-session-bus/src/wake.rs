@@ -19,6 +19,11 @@ pub fn may_wake(wakes: &[Wake], senders: &[&str], now_ms: i64) -> bool {
     })
 }
 
+/// Whether mail of somebody raises no turn at present, because its wakes are used up.
+pub fn is_throttled(wakes: &[Wake], now_ms: i64) -> bool {
+    recent(wakes, now_ms).any(|wake| !may_wake(wakes, &[wake.from.as_str()], now_ms))
+}
+
 /// The wakes that still count, with one more for each of the senders.
 pub fn with_wake(wakes: &[Wake], senders: &[&str], now_ms: i64) -> Vec<Wake> {
     let mut kept: Vec<Wake> = recent(wakes, now_ms).cloned().collect();
@@ -51,6 +56,7 @@ mod tests {
         }
         assert_eq!(wakes.len(), 6, "one burst is one wake");
         assert!(!may_wake(&wakes, &["a"], 599_999));
+        assert!(is_throttled(&wakes, 599_999) && !is_throttled(&wakes, 600_000) && !is_throttled(&wakes[1..], 10));
         assert!(may_wake(&wakes, &["a"], 600_000), "the first one has left the window");
         assert!(may_wake(&wakes, &["a", "b"], 10), "another peer has a budget of its own");
         assert!(!may_wake(&wakes, &[], 10), "no mail, no wake");

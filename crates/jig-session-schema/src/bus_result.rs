@@ -295,6 +295,8 @@ record! {
         needed guard: bool = "guard",
         /// Its unread mail.
         needed unread: u64 = "unread",
+        /// True: it is not woken any more by somebody whose mail has used up its wakes; it hears of it at its next turn.
+        added throttled: Option<bool> = "throttled",
         /// How many paths it holds.
         needed claims: u64 = "claims",
         /// Its last beat.

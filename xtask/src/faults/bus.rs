@@ -33,6 +33,18 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         silent: false,
     },
     Operation {
+        name: "bus-claim-two",
+        prepare: |scene| done(&join(scene, "a")),
+        run: |scene| acting(scene, "a", &["claim", "x", "y"]),
+        found: |scene| match holding(scene)? {
+            0 => Ok(Found::Old),
+            2 => Ok(Found::New),
+            count => Err(format!("{count} of two claims of one call hold")),
+        },
+        next: |scene| acting(scene, "a", &["claim", "other"]),
+        silent: false,
+    },
+    Operation {
         name: "bus-release",
         prepare: |scene| {
             done(&join(scene, "a"))?;
@@ -155,6 +167,14 @@ fn folder(scene: &Scene) -> Option<PathBuf> {
 /// The documents of one folder of the bus; torn ones are what must not be.
 fn documents(scene: &Scene, name: &str) -> Result<Vec<Value>, String> {
     folder(scene).map_or(Ok(Vec::new()), |folder| read_all(&folder.join(name)))
+}
+
+/// How many claims hold but `other`: not those that a killed call was making.
+fn holding(scene: &Scene) -> Result<usize, String> {
+    let claims = documents(scene, "claims")?.iter().filter(|claim| claim["path"] != "other").count();
+    let note = folder(scene).and_then(|folder| fs::read(folder.join("claiming.json")).ok());
+    let note: Option<Value> = note.and_then(|note| serde_json::from_slice(&note).ok());
+    Ok(if note.is_some_and(|note| note["files"].as_array().is_some_and(|files| files.len() == 2)) { 0 } else { claims })
 }
 
 fn read_all(folder: &Path) -> Result<Vec<Value>, String> {

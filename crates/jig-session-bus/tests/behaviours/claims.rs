@@ -1,6 +1,6 @@
 use std::fs;
 
-use jig_session_bus::Call;
+use jig_session_bus::{Call, Me};
 use jig_session_schema::bus_result::{BusResult, MemberState};
 
 use crate::town::{Town, claim, release, result, session};
@@ -196,4 +196,54 @@ fn a_subfolder_releases_what_it_names_there() {
     assert_eq!(below.released, ["api"], "a stored path that is spelled so goes first");
     let below = result!(town.at(&town.root.join("src"), &a, &release(&["api"])), Release);
     assert_eq!(below.released, ["src/api"], "then what the words mean here");
+}
+
+#[test]
+fn what_a_killed_call_had_made_never_holds() {
+    // 91, killed between two claims of one call: its session lives on
+    let town = Town::new();
+    let (a, b) = (session("s-a", 11), session("s-b", 12));
+    let note = town.folder().join("claiming.json");
+    town.claim(&a, "docs");
+    town.claim(&b, "zz");
+    town.claim_all(&a, &["src/api", "src/ui"]);
+    assert!(!note.exists(), "a call that has ended leaves no note");
+    let held = |of: &Me| town.status(of).claims.into_iter().map(|claim| claim.path).collect::<Vec<_>>();
+    assert_eq!(held(&b), ["docs", "src/api", "src/ui", "zz"]);
+    // As if the call had been killed before its end. It also names what it had not made, and what is another's.
+    let files: Vec<String> = town.files("claims").into_iter().filter(|name| !name.starts_with("docs")).collect();
+    assert_eq!(files.len(), 3);
+    let text =
+        |files: &[String]| serde_json::json!({ "schema": 1, "id": a.id, "owner": a.owner, "files": files }).to_string();
+    let kill = || std::fs::write(&note, text(&files)).expect("a file");
+    kill();
+    let lock = std::fs::File::open(town.folder().join("lock")).expect("the lock");
+    lock.lock().expect("locked");
+    assert_eq!(held(&b), ["docs", "zz"], "they are passed over, also while nobody can take them back");
+    assert!(town.check(&b, "src").ok);
+    assert!(note.exists());
+    lock.unlock().expect("unlocked");
+    let look = town.open().look_whole().expect("a look");
+    assert_eq!(look.claims.len(), 2);
+    held(&b);
+    assert!(!note.exists(), "a status takes them back");
+    assert_eq!(town.files("claims").len(), 2);
+
+    for act in [0, 1, 2, 3] {
+        town.release_all(&a);
+        town.claim(&a, "docs");
+        town.claim_all(&a, &["src/api", "src/ui"]);
+        kill();
+        match act {
+            0 => assert!(town.claim(&b, "src").ok, "another may claim at once"),
+            1 => assert_eq!(town.claim_all(&a, &["src/api", "src/ui"]).claimed.len(), 2, "and so may the session"),
+            2 => assert_eq!(town.release(&a, &["src/api"]).not_held, ["src/api"]),
+            _ => drop(town.join(&b)),
+        }
+        assert!(!note.exists(), "act {act}");
+        town.release(&b, &["src"]);
+    }
+    std::fs::write(&note, "torn").expect("a file");
+    assert!(town.claim(&b, "other").ok, "a note that says nothing stands in nobody's way");
+    assert!(!note.exists());
 }

@@ -1,7 +1,7 @@
-use jig_session_bus::{limits, notice, wake};
+use jig_session_bus::{Call, limits, notice, wake};
 use jig_session_schema::bus_result::BusResult;
 
-use crate::town::{Town, message, result, session};
+use crate::town::{Town, join, message, result, session};
 
 #[test]
 fn a_notice_points_and_previews() {
@@ -48,10 +48,15 @@ fn what_was_told_is_not_told_again() {
 
 #[test]
 fn two_listeners_that_answer_each_other_run_dry() {
+    // B15
     let town = Town::new();
-    town.join_as(&session("s-b", 12), Some("beta"));
+    let b = session("s-b", 12);
+    let wakes = Call::Join { label: Some("beta".into()), wake: true, listen: true, guard: None };
+    town.act(&b, &wakes);
     let bus = town.open();
+    let throttled = || town.status(&b).members[0].throttled;
     for turn in 0..6 {
+        assert_eq!(throttled(), None, "wake {turn}");
         let mark = bus.told("s-b").expect("read");
         assert!(wake::may_wake(&mark.wakes, &["s-a"], crate::town::NOON + turn), "wake {turn}");
         bus.set_told("s-b", &format!("{:013}-00000000", 1_796_000_000_000i64 + turn), &["s-a"]).expect("told");
@@ -59,4 +64,12 @@ fn two_listeners_that_answer_each_other_run_dry() {
     let mark = bus.told("s-b").expect("read");
     assert!(!wake::may_wake(&mark.wakes, &["s-a"], crate::town::NOON + 10));
     assert!(wake::may_wake(&mark.wakes, &["s-c"], crate::town::NOON + 10));
+    assert_eq!(throttled(), Some(true));
+    assert_eq!(town.status(&b).me.expect("a member").throttled, Some(true));
+    town.act(&b, &join(None));
+    assert_eq!(throttled(), None, "who is not woken is not held back");
+    town.act(&b, &wakes);
+    town.pass(600_000);
+    town.act(&b, &wakes);
+    assert_eq!(throttled(), None, "the wakes have left the window");
 }

@@ -71,7 +71,7 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
     let (workers, attempts) = if full() { (64, 10_000) } else { (8, 120) };
     let folder = folder();
     fs::create_dir(folder.path().join("notes")).expect("a folder");
-    let end = Instant::now() + Duration::from_secs(if full() { 7200 } else { 120 });
+    let end = Instant::now() + Duration::from_secs(if full() { 14_400 } else { 120 });
     let begin = |worker: usize, life: usize, left: u64| {
         let job = [
             ("JIG_CROWD", folder.path().display().to_string()),

@@ -65,7 +65,7 @@ pub(crate) fn bus<'w>(folder: &Path, system: &'w System) -> Bus<'w> {
     std::fs::create_dir_all(&place).expect("a folder");
     let repo = find_repo(&place, None).expect("a place");
     // A crowd on a slow machine waits for its lock as long as it takes.
-    Bus::open(&folder.join("bus"), repo, system).expect("the bus").with_lock_wait(Duration::from_secs(60))
+    Bus::open(&folder.join("bus"), repo, system).expect("the bus").with_lock_wait(Duration::from_secs(600))
 }
 
 /// Numbers that look random and are the same in every run.

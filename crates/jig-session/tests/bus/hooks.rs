@@ -167,10 +167,16 @@ fn the_end_of_a_turn_is_held_back_for_a_wake_only() {
     }
     town.as_peer(&b, &["send", "alpha", "once more"]).exits(0);
     assert_eq!(stop(json!({})), "", "the budget is used up");
+    // B15
+    assert_eq!(town.as_peer(&a, &["status"]).json()["me"]["throttled"], true);
+    let shown = town.text(&a, &["status"]).stdout;
+    assert!(shown.contains("wake, throttled"), "{shown}");
+    assert_eq!(town.as_peer(&b, &["status"]).json()["me"].get("throttled"), None);
     let told = notice(&town, "claude", "UserPromptSubmit", "s-alpha", json!({}));
     assert!(told.contains("once more"), "at the next turn it is told: {told}");
     town.as_peer(&b, &["send", "alpha", "and now"]).exits(0);
     assert_ne!(stop(json!({})), "", "a person has spoken");
+    assert_eq!(town.as_peer(&a, &["status"]).json()["me"].get("throttled"), None);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::failure::{Code, Exit, Failure, Outcome};
 pub(crate) use actor::{Actor, Options, Surface};
 pub(crate) use care::checks;
 pub(crate) use hook::{fast, reason};
-pub(crate) use show::listing;
+pub(crate) use show::{listens, listing};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

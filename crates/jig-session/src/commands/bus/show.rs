@@ -157,12 +157,21 @@ fn status(result: &StatusResult, now: Timestamp, width: Option<usize>, color: bo
 
 fn about(me: &Member) -> String {
     let listens = match me.listen {
+        Some(ListenMode::Wake) if me.throttled == Some(true) => "mail wakes you, but throttled: six wakes of one peer",
         Some(ListenMode::Wake) => "mail wakes you",
         Some(ListenMode::Next) => "mail is told at your next turn",
         None => "not listening",
     };
     let guard = if me.guard { ", guarded" } else { "" };
     format!("{listens}{guard}, {} unread", me.unread)
+}
+
+/// How a member listens, in one word and what holds it back.
+pub(crate) fn listens(member: &Member) -> &'static str {
+    match member.listen {
+        Some(ListenMode::Wake) if member.throttled == Some(true) => "wake, throttled",
+        listen => listen.map_or("", ListenMode::as_str),
+    }
 }
 
 fn member_row(member: &Member, now: Timestamp, own: bool) -> Vec<Cell> {
@@ -177,7 +186,7 @@ fn member_row(member: &Member, now: Timestamp, own: bool) -> Vec<Cell> {
         label,
         state,
         Cell::new(&*member.agent),
-        Cell::new(member.listen.map_or("", ListenMode::as_str)),
+        Cell::new(listens(member)),
         unread,
         Cell::new(count(member.claims)),
         Cell::new(member.branch.as_deref().unwrap_or_default()),

@@ -5,6 +5,7 @@ use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use crate::commands::bus::listens;
 use crate::{ages, sanitise};
 
 /// Rows that are left to Pi around the panel.
@@ -206,7 +207,7 @@ impl Board {
             .collect();
         let me = match &self.status.me {
             Some(me) => {
-                let listens = me.listen.map_or("not listening", |mode| mode.as_str());
+                let listens = if me.listen.is_none() { "not listening" } else { listens(me) };
                 format!("you are {} · {listens} · {} unread", me.label, me.unread)
             }
             None => "you are not on this bus".to_owned(),
@@ -241,7 +242,7 @@ impl Board {
                 .members
                 .iter()
                 .map(|member| {
-                    let listens = member.listen.map_or("-", |mode| mode.as_str());
+                    let listens = if member.listen.is_none() { "-" } else { listens(member) };
                     format!(
                         "{:<20} {:<5} {:<8} {:<5} {:>3} unread {:>3} claims  {:>4}  {}",
                         member.label,
