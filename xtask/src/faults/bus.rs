@@ -41,7 +41,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             2 => Ok(Found::New),
             count => Err(format!("{count} of two claims of one call hold")),
         },
-        next: |scene| acting(scene, "a", &["claim", "other"]),
+        next: status,
         silent: false,
     },
     Operation {
@@ -169,9 +169,9 @@ fn documents(scene: &Scene, name: &str) -> Result<Vec<Value>, String> {
     folder(scene).map_or(Ok(Vec::new()), |folder| read_all(&folder.join(name)))
 }
 
-/// How many claims hold but `other`: not those that a killed call was making.
+/// How many claims hold: not those that a killed call was making.
 fn holding(scene: &Scene) -> Result<usize, String> {
-    let claims = documents(scene, "claims")?.iter().filter(|claim| claim["path"] != "other").count();
+    let claims = documents(scene, "claims")?.len();
     let note = folder(scene).and_then(|folder| fs::read(folder.join("claiming.json")).ok());
     let note: Option<Value> = note.and_then(|note| serde_json::from_slice(&note).ok());
     Ok(if note.is_some_and(|note| note["files"].as_array().is_some_and(|files| files.len() == 2)) { 0 } else { claims })
