@@ -62,15 +62,15 @@ pub(crate) fn unique(file: &OsStr, word: &str, pid: u32) -> OsString {
     let mut name = OsString::with_capacity(file.len() + word.len() + 24);
     name.push(".");
     name.push(file);
-    name.push(format!(".{word}-{pid}-{:08x}", random32()));
+    name.push(format!(".{word}-{pid}-{:08x}", random32(pid)));
     name
 }
 
 /// A number that two calls hardly share. A clash costs another try, no more: files are made with `O_EXCL`.
-fn random32() -> u32 {
+fn random32(pid: u32) -> u32 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    (RandomState::new().hash_one((call, std::process::id())) & 0xffff_ffff) as u32
+    (RandomState::new().hash_one((call, pid)) & 0xffff_ffff) as u32
 }
 
 /// Whether a name is one component and therefore a file of the folder itself.

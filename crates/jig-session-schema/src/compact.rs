@@ -45,17 +45,57 @@ impl Writer<'_> {
     }
 
     fn string(&mut self, value: &str) {
-        self.text.reserve(value.len() + 2);
+        let bytes = value.as_bytes();
+        self.text.reserve(bytes.len() + 2);
         self.text.push(b'"');
-        let mut rest = value.as_bytes();
-        while let Some(at) = skim::first_special(rest) {
+        let from = self.text.len();
+        if !self.plain(bytes) {
+            self.text.truncate(from);
+            self.escaped(bytes);
+        }
+        self.text.push(b'"');
+    }
+
+    /// Copies a string while it looks for what must be escaped; false when it has found some. Strings are short: eight
+    /// bytes are one step, and the last step goes over some of them again rather than byte by byte.
+    fn plain(&mut self, bytes: &[u8]) -> bool {
+        let from = self.text.len();
+        if let Some(last) = bytes.last_chunk::<8>() {
+            let mut rest = bytes;
+            while let Some((word, next)) = rest.split_first_chunk::<8>() {
+                if skim::special(u64::from_le_bytes(*word)) != 0 {
+                    return false;
+                }
+                self.text.extend_from_slice(word);
+                rest = next;
+            }
+            if !rest.is_empty() {
+                self.text.truncate(from + bytes.len() - last.len());
+                self.text.extend_from_slice(last);
+            }
+            return skim::special(u64::from_le_bytes(*last)) == 0;
+        }
+        if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            self.text.extend_from_slice(first);
+            self.text.truncate(from + bytes.len() - last.len());
+            self.text.extend_from_slice(last);
+            let both = u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last));
+            return skim::special(both) == 0;
+        }
+        bytes.iter().all(|byte| {
+            self.text.push(*byte);
+            !skim::is_special(*byte)
+        })
+    }
+
+    fn escaped(&mut self, mut rest: &[u8]) {
+        while let Some(at) = rest.iter().position(|byte| skim::is_special(*byte)) {
             let (plain, from) = rest.split_at(at);
             self.text.extend_from_slice(plain);
             self.escape(from[0]);
             rest = &from[1..];
         }
         self.text.extend_from_slice(rest);
-        self.text.push(b'"');
     }
 
     fn escape(&mut self, byte: u8) {

@@ -242,24 +242,15 @@ fn zero(word: u64) -> u64 {
 }
 
 /// The high bit of the first byte that is a quote, a backslash or a control; bits above the first one mean nothing.
-fn special(word: u64) -> u64 {
+pub(crate) fn special(word: u64) -> u64 {
     let backslash = zero(word ^ (ONES * b'\\' as u64));
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     (quote(word) | backslash | control) & HIGHS
 }
 
-/// Where the first byte is that a JSON string holds only escaped.
-pub(crate) fn first_special(text: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(word) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        let found = special(u64::from_le_bytes(*word));
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    let rest = text.get(at..)?.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-    Some(at + rest)
+/// Whether a JSON string holds the byte only escaped.
+pub(crate) fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20)
 }
 
 fn escape(text: &[u8], at: usize) -> Result<usize, Odd> {

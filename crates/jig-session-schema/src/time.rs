@@ -135,23 +135,22 @@ impl Timestamp {
     fn text(self) -> [u8; 24] {
         let (year, month, day) = civil_from_days(self.0.div_euclid(86_400_000));
         let ms = self.0.rem_euclid(86_400_000) as u32;
-        let (year, month, day) = (year as u32, month as u32, day as u32);
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        let parts = [
-            (0, 4, year),
-            (5, 2, month),
-            (8, 2, day),
-            (11, 2, ms / 3_600_000),
-            (14, 2, ms / 60_000 % 60),
-            (17, 2, ms / 1000 % 60),
-            (20, 3, ms % 1000),
+        let pairs = [
+            (0, year as u32 / 100),
+            (2, year as u32 % 100),
+            (5, month as u32),
+            (8, day as u32),
+            (11, ms / 3_600_000),
+            (14, ms / 60_000 % 60),
+            (17, ms / 1000 % 60),
+            (20, ms % 1000 / 10),
         ];
-        for (from, digits, mut number) in parts {
-            for digit in text[from..from + digits].iter_mut().rev() {
-                *digit = b'0' + (number % 10) as u8;
-                number /= 10;
-            }
+        for (from, number) in pairs {
+            text[from] = b'0' + (number / 10) as u8;
+            text[from + 1] = b'0' + (number % 10) as u8;
         }
+        text[22] = b'0' + (ms % 10) as u8;
         text
     }
 }
