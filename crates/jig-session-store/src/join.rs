@@ -1,7 +1,7 @@
 //! One session is one row, and not every row is listed.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 
 use jig_session_schema::limits::FOREIGN_AGE;
 use jig_session_schema::row::{Detail, Row, Source, Verdict};
@@ -21,11 +21,9 @@ pub fn is_live(row: &Row) -> bool {
 #[must_use]
 pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
     // Nearly always every id is there once, and nothing needs to move.
-    let mut ids = HashSet::with_capacity(sessions.len());
-    if sessions.iter().all(|session| ids.insert(session.row.session.as_str())) {
+    if sessions.iter().all(is_only_one) {
         return sessions;
     }
-    drop(ids);
     let mut kept: Vec<Session> = Vec::with_capacity(sessions.len());
     let mut places: HashMap<String, usize> = HashMap::with_capacity(sessions.len());
     for session in sessions {
@@ -43,6 +41,15 @@ pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
         }
     }
     kept
+}
+
+/// Whether no other file can hold this id as long as all say so: a folder has each name once, and an id has one plain
+/// name and one longer, hashed one.
+fn is_only_one(session: &Session) -> bool {
+    let row = &session.row;
+    row.source == Source::Jig
+        && row.host.is_none()
+        && !row.path.rsplit('/').next().is_some_and(|name| name.contains('~'))
 }
 
 fn rank(row: &Row) -> (bool, bool, Option<Timestamp>) {
@@ -151,7 +158,9 @@ mod tests {
                 assert_eq!(rows[0].row.source, wanted, "{jig} {king}");
             }
         }
-        let two = vec![session("s", Source::Jig, Verdict::Alive, 5), session("s", Source::Jig, Verdict::Alive, 1)];
+        let mut two = vec![session("s", Source::Jig, Verdict::Alive, 5), session("s", Source::Jig, Verdict::Alive, 1)];
+        two[0].row.path = "/s~/s.json".into();
+        two[1].row.path = "/s~/s~043a718774c572bd.json".into();
         assert_eq!(joined(two)[0].row.updated_at, Some(Timestamp::from_epoch_ms(NOW - 1)));
     }
 

@@ -1,5 +1,7 @@
 //! The order of a listing: who waits for a person comes first.
 
+use std::collections::BTreeSet;
+
 use jig_session_schema::row::Row;
 use jig_session_schema::status::State;
 
@@ -7,7 +9,12 @@ use jig_session_schema::status::State;
 /// idle; then by folder and session.
 #[must_use]
 pub fn by_urgency<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<usize> {
-    let mut keys: Vec<(Key<'a>, usize)> = rows.map(Key::of).zip(0..).collect();
+    let rows: Vec<&Row> = rows.collect();
+    // Many sessions share few folders: compared once, a folder is a number from then on.
+    let folders: BTreeSet<&str> = rows.iter().map(|row| row.cwd.as_str()).collect();
+    let folders: Vec<&str> = folders.into_iter().collect();
+    let key = |row: &&'a Row| Key::of(row, folders.partition_point(|folder| *folder < row.cwd.as_str()));
+    let mut keys: Vec<(Key<'a>, usize)> = rows.iter().map(key).zip(0..).collect();
     keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     keys.into_iter().map(|(_, place)| place).collect()
 }
@@ -18,19 +25,19 @@ struct Key<'a> {
     group: u8,
     /// Milliseconds since 1970. A wait without a beginning is not known to be old: it comes after those that are.
     since: i64,
-    cwd: &'a str,
+    folder: usize,
     session: &'a str,
     host: Option<&'a str>,
 }
 
 impl<'a> Key<'a> {
-    fn of(row: &'a Row) -> Self {
+    fn of(row: &'a Row, folder: usize) -> Self {
         let (group, since) = match (&row.attention, row.state) {
             (Some(attention), _) => (0, attention.since.map_or(i64::MAX, |at| at.epoch_ms())),
             (None, State::Busy) => (1, 0),
             (None, _) => (2, 0),
         };
-        Self { group, since, cwd: &row.cwd, session: &row.session, host: row.host.as_deref() }
+        Self { group, since, folder, session: &row.session, host: row.host.as_deref() }
     }
 }
 
