@@ -149,6 +149,11 @@ impl Error {
     /// What the person can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self.fault {
+            Fault::Os(errno)
+                if self.operation == Operation::Lock && NO_LOCKS.iter().any(|no| no.raw_os_error() == errno) =>
+            {
+                Some("that file system has no locks: name a folder on another one with JIG_STATE_DIR")
+            }
             Fault::Os(errno) => ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.2),
             Fault::ForeignOwner { .. } => Some(
                 "run as the user that owns it, give it to this user with chown, or name another folder with JIG_STATE_DIR",
@@ -165,6 +170,9 @@ impl Error {
 pub fn errno_name(errno: i32) -> Option<&'static str> {
     ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.1)
 }
+
+/// What a file system without locks says to who wants one.
+const NO_LOCKS: [Errno; 4] = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL];
 
 /// Number, name and way out of every errno that the operations here are known to give.
 const ERRNOS: [(i32, &str, &str); 30] = [

@@ -6,6 +6,7 @@ mod common;
 
 mod crowds;
 mod docs;
+mod hindered;
 mod hooks;
 mod identity;
 mod mcp;
