@@ -117,30 +117,32 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// The inverse of [`days_from_civil`].
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
+/// The inverse of [`days_from_civil`], for the years that can be written: counted from the year -400, nothing is
+/// negative, and small numbers divide faster.
+fn civil_from_days(days: i64) -> (u32, u32, u32) {
+    let days = (days + 719_468 + 146_097) as u32;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let year = (year_of_era + era * 400 + u32::from(month <= 2)) - 400;
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
 
 impl Timestamp {
     /// The 24 characters. By hand: a status file holds dozens of times and is written on every change.
     fn text(self) -> [u8; 24] {
-        let (year, month, day) = civil_from_days(self.0.div_euclid(86_400_000));
-        let ms = self.0.rem_euclid(86_400_000) as u32;
+        let days = self.0.div_euclid(86_400_000);
+        let ms = (self.0 - days * 86_400_000) as u32;
+        let (year, month, day) = civil_from_days(days);
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let pairs = [
-            (0, year as u32 / 100),
-            (2, year as u32 % 100),
-            (5, month as u32),
-            (8, day as u32),
+            (0, year / 100),
+            (2, year % 100),
+            (5, month),
+            (8, day),
             (11, ms / 3_600_000),
             (14, ms / 60_000 % 60),
             (17, ms / 1000 % 60),
