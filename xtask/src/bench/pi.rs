@@ -1,4 +1,4 @@
-//! What the bridge adds to a real Pi's start.
+//! A real Pi: what the bridge adds to its start and to its runs, and how soon the status file goes at its end.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::Bench;
-use super::measure::median;
+use super::measure::{median, quantile};
 use super::report::Report;
 use super::world::World;
 use crate::{e2e, run};
@@ -42,6 +42,39 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         added.push(if round % 2 == 0 { first - second } else { second - first });
     }
     report.at_most("pi", "what the bridge adds to Pi's start, median of 20", median(added) * 1000.0, "ms", 35.0);
+    inside(bench, &pi, report)
+}
+
+/// What `tests/pi/measure.py` finds in Pi itself.
+fn inside(bench: &Bench, pi: &Path, report: &mut Report) -> anyhow::Result<()> {
+    let folder = run::root().join("tests/pi");
+    let mut python = Command::new("python3");
+    python.arg(folder.join("measure.py")).env("KIT_PI", pi).env("KIT_PROGRAM", bench.programs.ours());
+    python.env("PYTHONPATH", &folder).env("PYTHONDONTWRITEBYTECODE", "1").stderr(Stdio::inherit());
+    let output = python.stdin(Stdio::null()).output().context("cannot run python3")?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(output.status.success(), "measure.py: {printed}");
+    let found: Value = serde_json::from_str(printed.lines().last().unwrap_or_default())?;
+    let samples = |list: &Value| list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect::<Vec<_>>();
+    let mut slowest = 0.0_f64;
+    for (way, list) in found["ends"].as_object().context("the ends")? {
+        let (times, exits) = (samples(list), samples(&found["exits"][way]));
+        slowest = times.iter().copied().fold(slowest, f64::max);
+        let own = median(exits);
+        report.at_most(
+            "pi",
+            &format!("the file is gone after {way}, median of {}", times.len()),
+            median(times),
+            "ms",
+            500.0,
+        );
+        run::say(&format!("         Pi itself is gone after {own:.0} ms"));
+    }
+    report.at_most("pi", "the file is gone, slowest of all ends", slowest, "ms", 2000.0);
+    let mut trips = samples(&found["trips"]);
+    trips.sort_by(f64::total_cmp);
+    report.at_most("pi", "what the bridge takes before a run, p99", quantile(&trips, 0.99), "ms", 1.0);
+    report.at_most("pi", "what the bridge takes before a run, median", median(trips), "ms", 1.0);
     Ok(())
 }
 

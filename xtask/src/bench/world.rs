@@ -57,6 +57,11 @@ impl Programs {
         command
     }
 
+    /// Where `jig-session` lies.
+    pub(super) fn ours(&self) -> &Path {
+        &self.ours
+    }
+
     /// A baseline.
     pub(super) fn baseline(&self, name: &str, args: &[&Path]) -> Command {
         let mut command = Command::new(self.baselines.join(name));
