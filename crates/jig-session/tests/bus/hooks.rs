@@ -200,3 +200,42 @@ fn a_notice_that_cannot_be_written_is_told_again() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
     assert!(notice(&town, "claude", "PostToolUse", "s-alpha", json!({})).contains("hear me"));
 }
+
+/// What running agents gave their hooks, with the folder and the session named anew.
+fn recorded(town: &Town, session: &str, kind: &str) -> Vec<(String, String, Vec<u8>)> {
+    let work = town.env.work().to_string_lossy().into_owned();
+    let text = include_str!("recorded/hooks.jsonl").replace("@cwd@", &work).replace("@session@", session);
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a recorded line"));
+    let word = |line: &Value, key: &str| line[key].as_str().expect("a word").to_owned();
+    lines
+        .filter(|line| line["is"] == kind)
+        .map(|line| (word(&line, "agent"), word(&line, "event"), line["payload"].to_string().into_bytes()))
+        .collect()
+}
+
+#[test]
+fn a_guard_understands_what_running_agents_gave_it() {
+    let (town, a, _b) = guarded();
+    town.as_peer(&a, &["claim", "a.txt"]).exits(0);
+    let edits = recorded(&town, "s-beta", "edit");
+    assert!(!edits.is_empty());
+    for (agent, _, payload) in edits {
+        denied(&town, &agent, &payload);
+    }
+    for (agent, _, payload) in recorded(&town, "s-beta", "other") {
+        allowed(&town, &agent, &payload);
+    }
+}
+
+#[test]
+fn mail_is_told_in_what_running_agents_gave_their_hooks() {
+    let town = Town::new();
+    let (_a, b) = (town.peer("alpha"), town.peer("beta"));
+    let events = recorded(&town, "s-alpha", "notice");
+    assert!(events.len() > 10);
+    for (turn, (agent, event, payload)) in events.into_iter().enumerate() {
+        town.as_peer(&b, &["send", "alpha", &format!("turn {turn}")]).exits(0);
+        let told = town.env.jig_stdin(&["bus", "notice", &agent, &event], &payload).exits(0);
+        assert!(told.stdout.contains(&format!("turn {turn}")), "{agent} {event}: {told:?}");
+    }
+}
