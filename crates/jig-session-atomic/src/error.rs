@@ -146,12 +146,16 @@ impl Error {
         self.errno() == Some(Errno::NOENT.raw_os_error())
     }
 
+    /// Whether a lock was asked of a file system that has none.
+    pub fn is_without_locks(&self) -> bool {
+        let none = |errno| NO_LOCKS.iter().any(|no| no.raw_os_error() == errno);
+        self.operation == Operation::Lock && self.errno().is_some_and(none)
+    }
+
     /// What the person can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self.fault {
-            Fault::Os(errno)
-                if self.operation == Operation::Lock && NO_LOCKS.iter().any(|no| no.raw_os_error() == errno) =>
-            {
+            Fault::Os(_) if self.is_without_locks() => {
                 Some("that file system has no locks: name a folder on another one with JIG_STATE_DIR")
             }
             Fault::Os(errno) => ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.2),

@@ -7,6 +7,7 @@ use jig_session_schema::bus::ListenMode;
 use jig_session_schema::names;
 
 use crate::error::Error;
+use crate::holder::is_successor;
 use crate::member::{Look, Member};
 use crate::prune::older;
 use crate::store::{self, Bus, INBOX, QUARANTINE};
@@ -72,7 +73,7 @@ impl Bus<'_> {
         }
         let Some(dir) = self.dir_looked() else { return Ok(false) };
         let names = dir.list()?;
-        if names.iter().any(|name| is_temporary(name)) {
+        if names.iter().any(|name| is_temporary(name) || name.to_str().is_some_and(is_successor)) {
             return Ok(true);
         }
         if !names.iter().any(|name| name == QUARANTINE) {

@@ -31,7 +31,8 @@ impl Bus<'_> {
 
     /// Prunes if the lock is free at once; false when it is not. A failure to prune is nobody's failure to read.
     pub fn prune_if_free(&self) -> Result<bool, Error> {
-        let Some(_lock) = self.try_lock()? else { return Ok(false) };
+        let Some(lock) = self.try_lock()? else { return Ok(false) };
+        lock.sweep(self.dir()?)?;
         self.settle_batch()?;
         let mut look = self.look()?;
         self.prune(&mut look)?;

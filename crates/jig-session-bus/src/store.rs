@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jig_session_atomic::{EntryProblem, Lock, PrivateDir, Reason, Stamp};
+use jig_session_atomic::{EntryProblem, PrivateDir, Reason, Stamp};
 use jig_session_schema::bus::{BusFolder, Claim, Message, Record};
 use jig_session_schema::limits::{BUS_FILE_BYTES, LOCK_WAIT};
 use jig_session_schema::names;
@@ -18,7 +18,6 @@ use crate::path::Place;
 use crate::world::World;
 use crate::{mail_name, path};
 
-const LOCK: &str = "lock";
 pub(crate) const SESSIONS: &str = "sessions";
 pub(crate) const CLAIMS: &str = "claims";
 pub(crate) const INBOX: &str = "inbox";
@@ -48,7 +47,7 @@ pub struct Bus<'w> {
     /// The folders that were looked into, held open: one call looks into each more than once.
     folders: Folders,
     path: PathBuf,
-    lock_wait: Duration,
+    pub(crate) lock_wait: Duration,
     /// Milliseconds in the name of the message that was sent last: the next one sorts after it, also when that one has
     /// been read within the same millisecond.
     pub(crate) last_ms: Cell<Option<u64>>,
@@ -132,29 +131,6 @@ impl<'w> Bus<'w> {
     /// One inbox, made when it is not there.
     pub(crate) fn inbox_made(&self, id: &str) -> Result<PrivateDir, Error> {
         Ok(self.dir()?.sub(INBOX)?.sub(file_stem(id)?)?)
-    }
-
-    /// The lock that every change of records and claims holds.
-    pub(crate) fn lock(&self) -> Result<Lock, Error> {
-        let dir = self.dir()?;
-        if let Some(lock) = dir.lock(LOCK, self.lock_wait)? {
-            // Who waits in vain can then say for whom. The lock holds whether this can be written or not.
-            let _ = lock.sign(&format!("{} {}\n", self.world.this().0, self.world.this().1));
-            return Ok(lock);
-        }
-        let holder = dir.read(LOCK, 256).ok().and_then(|read| String::from_utf8(read.bytes).ok());
-        let pid = holder.as_deref().and_then(|line| line.split_whitespace().next()).unwrap_or("unknown").to_owned();
-        Err(Refusal::new(Code::Busy, format!("the bus is busy: process {pid} holds its lock"))
-            .hint(format!("look at it with: ps -fp {pid}; the lock goes with the process"))
-            .into())
-    }
-
-    /// The lock, if it is free at once.
-    pub(crate) fn try_lock(&self) -> Result<Option<Lock>, Error> {
-        match &self.dir {
-            Some(dir) => Ok(dir.lock(LOCK, Duration::ZERO)?),
-            None => Ok(None),
-        }
     }
 
     /// The record of one session, as it is on disk.

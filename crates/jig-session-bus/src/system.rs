@@ -89,4 +89,8 @@ impl World for System {
         };
         self.this.get_or_init(this).clone()
     }
+
+    fn this_process(&self) -> Option<Process> {
+        self.identity(std::process::id())
+    }
 }

@@ -32,6 +32,11 @@ pub trait World {
     /// This process: its pid and the digits of its start time.
     fn this(&self) -> (u32, String);
 
+    /// The identity of this process, by which another one can tell whether it still runs; `None` when it cannot be told.
+    fn this_process(&self) -> Option<Process> {
+        None
+    }
+
     /// A number that two calls hardly share.
     fn random(&self) -> u32 {
         static CALLS: AtomicU64 = AtomicU64::new(0);

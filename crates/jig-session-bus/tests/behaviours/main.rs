@@ -2,6 +2,7 @@
 //! the file system is real. A number in a comment is the behaviour's in docs/contract/bus-v1.md.
 
 mod claims;
+mod fallback;
 mod inbox;
 mod labels;
 mod liveness;

@@ -51,6 +51,10 @@ impl World for Fake {
         (self.0.borrow().this, "7".to_owned())
     }
 
+    fn this_process(&self) -> Option<Process> {
+        Some(Process::new().start(Some(format!("linux:{}", self.0.borrow().this))).boot_id(Some("boot-1".into())))
+    }
+
     fn random(&self) -> u32 {
         let mut now = self.0.borrow_mut();
         now.chance += 1;

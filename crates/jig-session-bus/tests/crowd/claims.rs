@@ -9,7 +9,7 @@ use jig_session_bus::{Claimed, Release, System, overlap};
 use crate::worker::{Dice, bus, die, folder, full, job_folder, me, nanos, start, variable, wait, was_killed};
 
 /// Fifty-six paths, each of which overlaps others.
-fn paths() -> Vec<String> {
+pub(crate) fn paths() -> Vec<String> {
     let mut paths = vec![".".to_owned()];
     for a in 0..5 {
         paths.push(format!("d{a}"));
@@ -23,7 +23,7 @@ fn paths() -> Vec<String> {
 
 /// From when to when one process certainly held one path.
 #[derive(Clone, Debug)]
-struct Held {
+pub(crate) struct Held {
     path: String,
     from: u64,
     to: u64,
@@ -31,7 +31,7 @@ struct Held {
 }
 
 /// Reads the workers' notes: `G path time` after a grant, `R path time` before a release or a death.
-fn held(folder: &Path) -> Vec<Held> {
+pub(crate) fn held(folder: &Path) -> Vec<Held> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder.join("notes")).expect("notes") {
         let path = entry.expect("an entry").path();
@@ -40,11 +40,15 @@ fn held(folder: &Path) -> Vec<Held> {
         for line in fs::read_to_string(&path).expect("a file").lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let (path, time) = (words[1].to_owned(), words[2].parse().expect("a time"));
-            if words[0] == "G" {
-                open.push((path, time));
-            } else if let Some(at) = open.iter().position(|(held, _)| *held == path) {
-                let (path, from) = open.remove(at);
-                all.push(Held { path, from, to: time, who: who.clone() });
+            match words[0] {
+                "G" => open.push((path, time)),
+                "R" => {
+                    let at = open.iter().position(|(held, _)| *held == path).expect("what ends has begun");
+                    let (path, from) = open.remove(at);
+                    all.push(Held { path, from, to: time, who: who.clone() });
+                }
+                // A try.
+                _ => {}
             }
         }
         assert!(open.is_empty(), "{who} notes every end");
@@ -53,7 +57,7 @@ fn held(folder: &Path) -> Vec<Held> {
 }
 
 /// Pairs of moments at which two processes held overlapping paths.
-fn violations(held: &[Held]) -> usize {
+pub(crate) fn violations(held: &[Held]) -> usize {
     let mut sorted = held.to_vec();
     sorted.sort_by_key(|held| held.from);
     let mut found = 0;

@@ -3,6 +3,7 @@
 //! The workers are this test binary, started again with a job in the environment. `JIG_FULL=1` gives the long form.
 
 mod claims;
+mod lockless;
 mod mail;
 mod race;
 mod worker;

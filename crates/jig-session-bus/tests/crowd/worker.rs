@@ -25,7 +25,14 @@ pub(crate) fn folder() -> tempfile::TempDir {
 
 /// Starts a worker on a job: the test of that name, which does nothing without the job.
 pub(crate) fn start(test: &str, job: &[(&str, String)]) -> Child {
-    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    start_by(&[], test, job)
+}
+
+/// As [`start`], by another program, which becomes the worker.
+pub(crate) fn start_by(by: &[String], test: &str, job: &[(&str, String)]) -> Child {
+    let this = std::env::current_exe().expect("this binary");
+    let mut command = Command::new(by.first().map_or(this.as_os_str(), |program| program.as_ref()));
+    command.args(by.iter().skip(1)).args(by.first().map(|_| this.as_os_str()));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
     for (name, value) in job {
         command.env(name, value);

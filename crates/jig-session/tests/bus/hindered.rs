@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::common::{Output, finish, skipped};
-use crate::town::{Town, texts};
+use crate::common::{Output, Sleeper, finish, identity, skipped};
+use crate::town::{Peer, Town, texts};
 
 #[test]
 fn a_process_that_cannot_be_looked_at_counts_as_alive() {
@@ -62,30 +63,62 @@ fn without_locks(town: &Town, test: &str, errno: &str, args: &[&str]) -> Option<
 }
 
 #[test]
-fn a_file_system_without_locks_is_named_and_reading_goes_on() {
-    const NAME: &str = "a_file_system_without_locks_is_named_and_reading_goes_on";
-    let town = Town::new();
-    let (a, b) = (town.peer("alpha"), town.peer("beta"));
-    let lock = town.folder().join("lock").to_string_lossy().into_owned();
-    for errno in ["ENOLCK", "ENOSYS", "EOPNOTSUPP"] {
-        let ask = |args: &[&str]| without_locks(&town, NAME, errno, args);
-        for act in [&["claim", "src"][..], &["release", "--all"], &["join"]] {
-            let args: Vec<&str> = ["--json", "bus", "--as", &a.id].iter().chain(act).copied().collect();
-            let Some(refused) = ask(&args) else { return };
-            let error = refused.exits(1).error();
-            let error = &error["error"];
-            assert_eq!(error["path"], lock.as_str(), "{error}");
-            assert!(error["message"].as_str().is_some_and(|message| message.contains(errno)), "{error}");
-            assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("JIG_STATE_DIR")), "{error}");
+fn the_bus_works_on_a_file_system_without_locks_and_doctor_says_so() {
+    const NAME: &str = "the_bus_works_on_a_file_system_without_locks_and_doctor_says_so";
+    for errno in ["ENOLCK", "EOPNOTSUPP", "ENOSYS"] {
+        let town = Town::new();
+        let (a, b) = (town.peer("alpha"), town.peer("beta"));
+        let says = || {
+            let document = town.env.jig(&["doctor", "--json"]).exits(0).json();
+            let checks: Vec<Value> = document["checks"].as_array().expect("checks").clone();
+            checks
+                .into_iter()
+                .filter(|check| check["message"].to_string().contains("fallback lock"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(says(), [json!(null); 0]);
+        let act = |peer: &Peer, args: &[&str], code: i32| -> Option<Value> {
+            let args: Vec<&str> = ["--json", "bus", "--as", &peer.id].iter().chain(args).copied().collect();
+            without_locks(&town, NAME, errno, &args).map(|output| output.exits(code).json())
+        };
+        if act(&a, &["claim", "src", "docs"], 0).is_none() {
+            return;
         }
-        // Nothing of this needs the lock.
-        let word = format!("under {errno}");
-        let ask = |args: &[&str]| ask(args).map(|output| output.exits(0));
-        ask(&["--json", "bus", "--as", &a.id, "send", "beta", &word]);
-        ask(&["--json", "bus", "--as", &b.id, "status"]);
-        ask(&["--json", "bus", "--as", &b.id, "check", "src"]);
-        let Some(read) = ask(&["--json", "bus", "--as", &b.id, "inbox"]) else { return };
-        assert_eq!(texts(&read.json()), [word]);
+        let refused = act(&b, &["claim", "src/api"], 3).expect("it went before");
+        assert_eq!(refused["conflicts"][0]["session"], a.id.as_str());
+        // Who has locks, and who has none, keep each other out.
+        town.as_peer(&b, &["claim", "src/api"]).exits(3);
+        act(&a, &["release", "src"], 0);
+        act(&b, &["join", "gamma"], 0);
+        act(&b, &["claim", "src/api"], 0);
+        act(&a, &["send", "gamma", "hello"], 0);
+        assert_eq!(texts(&act(&b, &["inbox"], 0).expect("it went before")), ["hello"]);
+        act(&b, &["leave"], 0);
+        town.as_peer(&a, &["claim", "src"]).exits(0);
+        let said = says();
+        assert_eq!((said.len(), &said[0]["ok"], &said[0]["check"]), (1, &json!(true), &json!("bus")));
+        assert!(said[0]["message"].as_str().is_some_and(|text| text.contains(errno)), "{said:?}");
+        let line = town.env.jig(&["doctor"]).exits(0).stdout;
+        assert_eq!(line.lines().filter(|line| line.contains("fallback lock")).count(), 1, "{line}");
     }
-    assert!(town.bus(&["status"]).json()["claims"].as_array().is_some_and(Vec::is_empty));
+}
+
+#[test]
+fn the_lock_of_files_goes_with_its_process() {
+    let town = Town::new();
+    let a = town.peer("alpha");
+    let mut holder = Sleeper::start();
+    let who = identity(holder.pid());
+    std::fs::write(town.folder().join("lock.fallback"), "ENOLCK\n").expect("a file");
+    let held = json!({ "schema": 1, "token": "0123456789abcdef", "pid": holder.pid(), "process": who });
+    std::fs::write(town.folder().join("lock.holder"), held.to_string()).expect("a file");
+    let started = Instant::now();
+    let busy = town.as_peer(&a, &["claim", "src"]).exits(75).json();
+    assert!(started.elapsed() >= Duration::from_millis(1900), "it waits for two seconds: {:?}", started.elapsed());
+    let named = format!("process {} holds its lock", holder.pid());
+    assert!(busy["message"].as_str().is_some_and(|message| message.contains(&named)), "{busy}");
+    town.as_peer(&a, &["status"]).exits(0);
+    holder.kill();
+    town.as_peer(&a, &["claim", "src"]).exits(0);
+    assert!(!town.folder().join("lock.holder").exists());
 }

@@ -21,6 +21,13 @@ pub(crate) fn checks(root: &Path) -> Vec<Check> {
             continue;
         };
         count += 1;
+        if let Some(errno) = jig_session_bus::fallback(&bus) {
+            let message = format!(
+                "the bus in {} runs with the fallback lock: a process found no locks on its file system ({errno})",
+                path.display()
+            );
+            found.push(check(true, message).path(Some(text(&path))));
+        }
         let about = bus.read("bus.json", 65_536).ok().and_then(|read| BusFolder::read(&read.bytes).ok());
         match about.map(|read| read.value.common_dir) {
             None => {
