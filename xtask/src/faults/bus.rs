@@ -56,6 +56,41 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         silent: false,
     },
     Operation {
+        name: "bus-claim-lockless",
+        prepare: |scene| done(&join(scene, "a")),
+        run: |scene| lockless(acting(scene, "a", &["claim", "x", "y"])),
+        found: |scene| match holding(scene)? {
+            0 => Ok(Found::Old),
+            2 => Ok(Found::New),
+            count => Err(format!("{count} of two claims of one call hold")),
+        },
+        next: next_lockless,
+        silent: false,
+    },
+    Operation {
+        name: "bus-release-lockless",
+        prepare: |scene| {
+            done(&join(scene, "a"))?;
+            done(&lockless(acting(scene, "a", &["claim", "x"])))
+        },
+        run: |scene| lockless(acting(scene, "a", &["release", "x"])),
+        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Found::New } else { Found::Old }),
+        next: next_lockless,
+        silent: false,
+    },
+    Operation {
+        name: "bus-takeover",
+        prepare: |scene| {
+            done(&join(scene, "a"))?;
+            done(&lockless(join(scene, "b")))?;
+            leave_dead_holder(scene)
+        },
+        run: |scene| lockless(acting(scene, "a", &["claim", "x"])),
+        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Found::Old } else { Found::New }),
+        next: next_lockless,
+        silent: false,
+    },
+    Operation {
         name: "bus-prune",
         prepare: |scene| {
             let mut holder = Holder(Command::new("sleep").arg("600").spawn()?);
@@ -146,6 +181,33 @@ fn acting(scene: &Scene, label: &str, rest: &[&str]) -> Run {
     let mut args = vec!["--as", id.as_str()];
     args.extend(rest);
     bus(scene, &args)
+}
+
+/// The same on a file system without locks.
+fn lockless(run: Run) -> Run {
+    Run { lockless: true, ..run }
+}
+
+/// Whoever comes next without locks is let in; then the look at the bus.
+fn next_lockless(scene: &Scene) -> Run {
+    let next = lockless(join(scene, "next"));
+    if done(&next).is_ok() { status(scene) } else { next }
+}
+
+/// The lock of files as a process leaves it that is killed with it, and as its heir does that is killed too.
+fn leave_dead_holder(scene: &Scene) -> anyhow::Result<()> {
+    let folder = folder(scene).context("there is no bus")?;
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").context("no boot id")?;
+    let mut child = Command::new("true").spawn()?;
+    let pid = child.id();
+    child.wait()?;
+    let held = |token: &str| {
+        let process = serde_json::json!({ "start": "linux:1", "bootId": boot.trim() });
+        serde_json::json!({ "schema": 1, "token": token, "pid": pid, "process": process }).to_string()
+    };
+    fs::write(folder.join("lock.holder"), held("00000000000000aa"))?;
+    fs::write(folder.join("lock.holder-00000000000000aa"), held("00000000000000bb"))?;
+    Ok(())
 }
 
 fn status(scene: &Scene) -> Run {

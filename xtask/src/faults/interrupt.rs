@@ -162,7 +162,14 @@ fn told(
     let failed = !ended.status.success();
     // A call that says "not there" is believed by what only looks whether something is there, and one that says "a link"
     // or "a device" by what reads regular files only.
-    const NO_FILE: [&str; 5] = ["not-a-regular-file", "not-found", "nobody on this bus", "is not held", "1 unreadable"];
+    const NO_FILE: [&str; 6] = [
+        "not-a-regular-file",
+        "it is not a regular file",
+        "not-found",
+        "nobody on this bus",
+        "is not held",
+        "1 unreadable",
+    ];
     let no_file = ["ELOOP", "ENODEV"].contains(&errno) && NO_FILE.iter().any(|word| ended.text.contains(word));
     let unsaid = found == Found::Old && errno != "ENOENT" && !no_file;
     if (failed && errno != "ENOENT" && !no_file) || unsaid {

@@ -121,6 +121,7 @@ impl Scene {
                 ("RUST_BACKTRACE".to_owned(), "0".to_owned()),
             ],
             input: input.to_owned(),
+            lockless: false,
         }
     }
 

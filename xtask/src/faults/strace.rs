@@ -21,6 +21,8 @@ pub(crate) struct Run {
     pub(crate) args: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) input: String,
+    /// The file system has no locks: that is what it is told.
+    pub(crate) lockless: bool,
 }
 
 /// How a run ended and what it said.
@@ -58,6 +60,9 @@ pub(crate) fn is_there() -> bool {
 impl Run {
     /// Runs it as it is.
     pub(crate) fn plainly(&self) -> anyhow::Result<Ended> {
+        if self.lockless {
+            return self.finish(self.traced(Path::new("/dev/null"), "flock", &[]));
+        }
         let mut command = Command::new(&self.program);
         command.args(&self.args);
         self.finish(command)
@@ -65,7 +70,7 @@ impl Run {
 
     /// The calls it makes into a folder, in their order.
     pub(crate) fn calls(&self, folder: &Path, log: &Path) -> anyhow::Result<Vec<Call>> {
-        self.finish(self.traced(log, &[format!("trace={CALLS}")]))?;
+        self.finish(self.traced(log, CALLS, &[]))?;
         let text = std::fs::read_to_string(log).with_context(|| format!("no log {}", log.display()))?;
         let folder = folder.to_string_lossy();
         let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
@@ -78,7 +83,7 @@ impl Run {
             }
             let nth = counts.entry((thread, name)).or_default();
             *nth += 1;
-            if line.contains(folder.as_ref()) {
+            if line.contains(folder.as_ref()) && !(self.lockless && name == "flock") {
                 calls.push(Call { name: name.to_owned(), nth: *nth, line: call.trim().to_owned() });
             }
         }
@@ -92,24 +97,31 @@ impl Run {
             Fault::Kill => "signal=SIGKILL".to_owned(),
             Fault::Errno(errno) => format!("error={errno}"),
         };
-        let mut ended =
-            self.finish(self.traced(log, &[format!("trace={name}"), format!("inject={name}:{effect}:when={nth}")]))?;
+        let mut ended = self.finish(self.traced(log, name, &[format!("inject={name}:{effect}:when={nth}")]))?;
         ended.hit = match fault {
             Fault::Kill => ended.status.signal() == Some(9),
             Fault::Errno(_) => {
                 let text = std::fs::read_to_string(log).unwrap_or_default();
                 let folder = folder.to_string_lossy();
-                text.lines().any(|line| line.contains("(INJECTED)") && line.contains(folder.as_ref()))
+                let call = format!(" {name}(");
+                let met = |line: &str| line.contains("(INJECTED)") && line.contains(folder.as_ref());
+                text.lines().any(|line| line.contains(&call) && met(line))
             }
         };
         Ok(ended)
     }
 
-    fn traced(&self, log: &Path, expressions: &[String]) -> Command {
+    fn traced(&self, log: &Path, calls: &str, expressions: &[String]) -> Command {
         let mut command = Command::new("strace");
         command.args(["-f", "-y", "-qq", "-o"]).arg(log);
+        // What is not traced is not disturbed.
+        let flock = if self.lockless && !calls.contains("flock") { ",flock" } else { "" };
+        command.args(["-e", &format!("trace={calls}{flock}")]);
         for expression in expressions {
             command.args(["-e", expression]);
+        }
+        if self.lockless {
+            command.args(["-e", "inject=flock:error=ENOLCK"]);
         }
         command.arg("--").arg(&self.program).args(&self.args);
         command
