@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use jig_session_bus::path::ClaimPath;
 use jig_session_bus::{Claimed, Release, System, overlap};
 
-use crate::worker::{Dice, bus, die, folder, full, job_folder, me, nanos, start, variable, wait, was_killed};
+use crate::worker::{
+    Dice, bus, die, folder, full, is_over, job_folder, me, nanos, say, start, variable, wait, was_killed,
+};
 
 /// Fifty-six paths, each of which overlaps others.
 pub(crate) fn paths() -> Vec<String> {
@@ -56,6 +58,12 @@ pub(crate) fn held(folder: &Path) -> Vec<Held> {
     all
 }
 
+/// How often one life of a worker has tried, by its notes: `T - time` a try.
+pub(crate) fn tried(folder: &Path, name: &str) -> u64 {
+    let notes = fs::read_to_string(folder.join("notes").join(name)).unwrap_or_default();
+    notes.lines().filter(|line| line.starts_with("T ")).count() as u64
+}
+
 /// Pairs of moments at which two processes held overlapping paths.
 pub(crate) fn violations(held: &[Held]) -> usize {
     let mut sorted = held.to_vec();
@@ -84,22 +92,33 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
         ];
         start("claims::claiming_worker", &job)
     };
-    let mut kills = 0;
-    let mut crowd: Vec<_> = (0..workers).map(|worker| (worker, 0, begin(worker, 0, attempts))).collect();
-    while let Some((worker, life, mut child)) = crowd.pop() {
-        let status = wait(&mut child, end);
-        if was_killed(status) {
-            kills += 1;
-            // Each life is shorter, so that a crowd that dies often ends all the same.
-            let left = attempts.saturating_sub((life as u64 + 1) * attempts / 4).max(1);
-            crowd.push((worker, life + 1, begin(worker, life + 1, left)));
-        } else {
-            assert!(status.success(), "worker {worker}: {status}");
-        }
+    let (mut kills, mut tries) = (0, 0_u64);
+    let mut crowd: Vec<_> = (0..workers).map(|worker| (worker, 0, attempts, begin(worker, 0, attempts))).collect();
+    while !crowd.is_empty() {
+        let mut reborn = Vec::new();
+        crowd.retain_mut(|(worker, life, left, child)| {
+            let Some(status) = is_over(child, end) else { return true };
+            let done = tried(folder.path(), &format!("{worker}-{life}"));
+            tries += done;
+            if was_killed(status) {
+                kills += 1;
+                // The next life goes on where this one died, while the crowd is thick.
+                reborn.extend((*left > done).then(|| (*worker, *life + 1, *left - done)));
+            } else {
+                assert!(status.success(), "worker {worker}: {status}");
+            }
+            false
+        });
+        let born = reborn.into_iter().map(|(worker, life, left)| (worker, life, left, begin(worker, life, left)));
+        crowd.extend(born);
+        std::thread::sleep(Duration::from_millis(2));
     }
     let held = held(folder.path());
+    assert_eq!(tries, workers as u64 * attempts);
     assert!(held.len() as u64 > attempts / 4, "somebody wins: {} grants", held.len());
-    assert_eq!(violations(&held), 0, "{} grants, {kills} kills", held.len());
+    let about = format!("{} grants of {tries}, {kills} kills", held.len());
+    assert_eq!(violations(&held), 0, "{about}");
+    say(&about);
     // Everybody has ended or died: the whole place is free at the next call.
     let system = System::new();
     let last = bus(folder.path(), &system);
@@ -127,7 +146,9 @@ fn claiming_worker() {
     for _ in 0..attempts {
         let path = &paths[dice.roll(paths.len() as u64) as usize];
         let asked = [ClaimPath { path: path.clone(), dir: true }];
-        if let Claimed::Held { claimed, .. } = bus.claim(&me, &asked, None).expect("the bus works") {
+        let outcome = bus.claim(&me, &asked, None).expect("the bus works");
+        note("T", "-");
+        if let Claimed::Held { claimed, .. } = outcome {
             for path in &claimed {
                 note("G", path);
             }

@@ -1,5 +1,6 @@
 //! A worker: this binary in another process, doing one job with the library.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -97,17 +98,30 @@ pub(crate) fn nanos() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Fails instead of hanging.
+/// How a worker ended; `None` while it runs. Fails instead of hanging.
+pub(crate) fn is_over(child: &mut Child, end: Instant) -> Option<ExitStatus> {
+    let status = child.try_wait().expect("ours");
+    if status.is_none() && Instant::now() > end {
+        let _ = child.kill();
+        panic!("a worker does not end");
+    }
+    status
+}
+
+/// Waits for a worker's end.
 pub(crate) fn wait(child: &mut Child, end: Instant) -> ExitStatus {
     loop {
-        if let Some(status) = child.try_wait().expect("ours") {
+        if let Some(status) = is_over(child, end) {
             return status;
         }
-        if Instant::now() > end {
-            let _ = child.kill();
-            panic!("a worker does not end");
-        }
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// One line about the long form, for who runs it.
+pub(crate) fn say(line: &str) {
+    if full() {
+        let _ = writeln!(std::io::stdout(), "{line}");
     }
 }
 

@@ -1,7 +1,10 @@
+use std::io::Write;
 use std::process::Stdio;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::common::{Output, Sleeper};
 use crate::town::{Peer, Town};
 
 #[test]
@@ -34,55 +37,98 @@ fn of_eight_claims_at_once_one_is_granted() {
     }
 }
 
+/// Fifty-six paths, each of which overlaps others.
+fn paths() -> Vec<String> {
+    let folders = (0..5).map(|a| format!("d{a}"));
+    let below = (0..25).flat_map(|n| [format!("d{}/e{}", n / 5, n % 5), format!("d{}/e{}/f", n / 5, n % 5)]);
+    std::iter::once(".".to_owned()).chain(folders).chain(below).collect()
+}
+
 /// From when to when one session certainly held one path.
 struct Held {
-    path: &'static str,
-    who: usize,
+    path: String,
+    who: String,
     from: Instant,
     to: Instant,
 }
 
 fn collide(a: &str, b: &str) -> bool {
     let below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    a == b || below(a, b) || below(b, a)
+    a == b || a == "." || b == "." || below(a, b) || below(b, a)
+}
+
+/// A command that meets a lock held for too long is given again.
+fn patiently(mut command: impl FnMut() -> Output) -> Output {
+    loop {
+        let output = command();
+        if output.code != 75 {
+            return output;
+        }
+    }
 }
 
 #[test]
 fn a_crowd_of_command_lines_never_holds_overlapping_paths() {
-    // 111, over the command line; the long form with JIG_FULL=1
-    const PATHS: [&str; 6] = ["src", "src/api", "src/api/routes.ts", "src/ui", "docs", "docs/x/y"];
+    // 111, 115, over the command line; the long form with JIG_FULL=1
     let full = std::env::vars_os().any(|(name, value)| name == "JIG_FULL" && value == "1");
-    let (peers, attempts) = if full { (64, 50) } else { (6, 4) };
-    let town = Town::new();
-    let peers: Vec<Peer> = (0..peers).map(|i| town.peer(&format!("p{i}"))).collect();
+    let (peers, attempts, death) = if full { (64, 50, 100) } else { (6, 4, 5) };
+    let (town, paths) = (Town::new(), paths());
     let held: Mutex<Vec<Held>> = Mutex::new(Vec::new());
+    let (grants, deaths, busy) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        for (who, peer) in peers.iter().enumerate() {
-            let (town, held) = (&town, &held);
+        for who in 0..peers {
+            let (town, paths, held, grants, deaths, busy) = (&town, &paths, &held, &grants, &deaths, &busy);
             scope.spawn(move || {
+                let born = |life: usize| {
+                    let peer = Peer { id: format!("s-{who}-{life}"), process: Sleeper::start() };
+                    let (label, pid) = (format!("p{who}-{life}"), peer.process.pid().to_string());
+                    patiently(|| town.bus(&["join", &label, "--id", &peer.id, "--pid", &pid])).exits(0);
+                    peer
+                };
+                let mut life = 0;
+                let mut peer = born(life);
                 for attempt in 0..attempts {
-                    let path = PATHS[(who * 7 + attempt * 5) % PATHS.len()];
-                    match town.as_peer(peer, &["claim", path]).code {
+                    let path = &paths[(who * 7 + attempt * 5) % paths.len()];
+                    match town.as_peer(&peer, &["claim", path]).code {
                         0 => {}
-                        // Another holds it, or the crowd was too slow for the lock.
-                        3 | 75 => continue,
+                        3 => continue,
+                        // The crowd was too slow for the lock.
+                        75 => {
+                            busy.fetch_add(1, Ordering::Relaxed);
+                            continue;
+                        }
                         other => panic!("claim ended with {other}"),
                     }
                     let from = Instant::now();
                     std::thread::yield_now();
-                    held.lock().expect("unpoisoned").push(Held { path, who, from, to: Instant::now() });
-                    // A release that met a lock held for too long is made again.
-                    while town.as_peer(peer, &["release", path]).code == 75 {}
+                    let note = Held { path: path.clone(), who: peer.id.clone(), from, to: Instant::now() };
+                    held.lock().expect("unpoisoned").push(note);
+                    if (grants.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(death) {
+                        // Its process dies while it holds the path, which is free from then on.
+                        deaths.fetch_add(1, Ordering::Relaxed);
+                        peer.process.kill();
+                        life += 1;
+                        peer = born(life);
+                    } else {
+                        patiently(|| town.as_peer(&peer, &["release", path])).exits(0);
+                    }
                 }
             });
         }
     });
     let held = held.into_inner().expect("unpoisoned");
-    assert!(!held.is_empty(), "somebody wins");
+    let (deaths, busy) = (deaths.into_inner(), busy.into_inner());
+    let about = format!("{} grants of {}, {deaths} killed, {busy} busy", held.len(), peers * attempts);
+    if full {
+        let _ = writeln!(std::io::stdout(), "{about}");
+    }
+    assert!(held.len() >= peers, "somebody wins: {about}");
     for (i, a) in held.iter().enumerate() {
-        for b in held[i + 1..].iter().filter(|b| b.who != a.who && collide(a.path, b.path)) {
+        for b in held[i + 1..].iter().filter(|b| b.who != a.who && collide(&a.path, &b.path)) {
             assert!(a.to < b.from || b.to < a.from, "{} holds {} while {} holds {}", a.who, a.path, b.who, b.path);
         }
     }
     assert!(town.bus(&["status"]).json()["claims"].as_array().is_some_and(Vec::is_empty), "all are released");
+    let last = town.peer("last");
+    town.as_peer(&last, &["claim", "."]).exits(0);
 }
