@@ -4,6 +4,7 @@
 //! Nothing may be torn, lost or left behind, nothing may panic, and every failure is told with its path and errno.
 
 mod bus;
+mod crowds;
 mod interrupt;
 mod live;
 mod operations;
@@ -50,7 +51,7 @@ impl Report {
 }
 
 /// The parts, in their order: what `--only` can name besides an operation.
-const PARTS: [&str; 5] = ["interrupt", "starve", "race", "properties", "power"];
+const PARTS: [&str; 6] = ["interrupt", "starve", "race", "properties", "power", "crowds"];
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
@@ -90,6 +91,10 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     // In the short form they are part of `cargo test`, with a few hundred cases each.
     if wanted("properties") && !short {
         properties::run(&mut report)?;
+    }
+    // Likewise, with a few workers each.
+    if wanted("crowds") && !short {
+        crowds::run(&mut report)?;
     }
     say(&format!("{} passed, {} failed, {} skipped", report.passed, report.failed, report.skipped));
     Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
