@@ -30,7 +30,8 @@ pub(crate) fn run(report: &mut Report) -> anyhow::Result<()> {
         let lines = || ran.lines.iter().map(String::as_str);
         let mut wrong = Vec::new();
         if !ran.status.success() {
-            wrong.extend(lines().filter(|line| line.contains("panicked") || line.contains("grants")).map(str::to_owned));
+            wrong
+                .extend(lines().filter(|line| line.contains("panicked") || line.contains("grants")).map(str::to_owned));
             wrong.push(format!("cargo test ended with {}", ran.status));
         } else if !lines().any(|line| line.contains(" passed") && !line.contains(" 0 passed")) {
             wrong.push("no such test".to_owned());

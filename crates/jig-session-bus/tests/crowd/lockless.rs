@@ -88,7 +88,7 @@ fn no_two_hold_overlapping_paths_where_there_are_no_locks() {
     let (workers, attempts, most_kills) = if full() { (16, 300, 60) } else { (6, 40, 8) };
     let folder = folder();
     fs::create_dir(folder.path().join("notes")).expect("a folder");
-    let end = Instant::now() + Duration::from_secs(if full() { 1800 } else { 120 });
+    let end = Instant::now() + Duration::from_secs(if full() { 1800 } else { 300 });
     let mut crowd: Vec<Worker> = (0..workers).map(|number| Worker::begin(folder.path(), number, 0, attempts)).collect();
     let system = System::new();
     let last = bus(folder.path(), &system);

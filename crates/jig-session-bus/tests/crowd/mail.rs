@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jig_session_bus::{NotQueued, Outgoing, System};
 
-use crate::worker::{Dice, bus, die, folder, full, job_folder, me, start, variable, was_killed};
+use crate::worker::{BEAT, Dice, bus, die, folder, full, job_folder, me, start, variable, was_killed};
 
 #[test]
 fn a_crowd_of_senders_and_dying_readers_loses_nothing() {
@@ -39,9 +39,16 @@ fn a_crowd_of_senders_and_dying_readers_loses_nothing() {
         .map(|(inbox, reader, life)| (inbox, reader, life, begin(inbox, reader, life)))
         .collect();
     // Readers that died come back while the senders are still at it: with nobody to read, full inboxes stay full.
-    let mut kills = 0;
+    let (mut kills, mut beaten) = (0, Instant::now());
     while !reading.is_empty() {
         let was_sending = !sending.is_empty();
+        if beaten.elapsed() > BEAT {
+            // Their inboxes are theirs as long as they count as live.
+            for inbox in 0..inboxes {
+                here.beat(&me(&system, &format!("to-{inbox}"))).expect("beaten");
+            }
+            beaten = Instant::now();
+        }
         sending.retain_mut(|child| match child.try_wait().expect("ours") {
             Some(status) => {
                 assert!(status.success(), "a sender: {status}");

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use jig_session_bus::{Bus, Me, System, find_repo};
 use jig_session_schema::status::AgentName;
 
+/// How often a session that works for long beats.
+pub(crate) const BEAT: Duration = Duration::from_secs(60);
+
 /// Whether the long form was asked for.
 pub(crate) fn full() -> bool {
     variable("JIG_FULL").as_deref() == Some("1")

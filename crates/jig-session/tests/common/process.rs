@@ -16,7 +16,7 @@ pub struct Sleeper(Child);
 impl Sleeper {
     pub fn start() -> Self {
         let mut command = Command::new("sleep");
-        command.arg("600").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg("3600").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().expect("sleep can be started"))
     }
 
