@@ -18,6 +18,8 @@ use crate::failure::{Code, Failure};
 
 /// What is read from stdin at once, in bytes.
 const CHUNK: usize = 16 * 1024;
+/// How many chunks that lie ready are read before the service is called in between.
+const CHUNKS: usize = 8;
 
 /// A line of stdin, without its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,7 +52,8 @@ pub(crate) enum Flow {
 pub(crate) trait Service {
     /// Takes one line; lines are counted from 1. A failure ends the loop.
     fn line(&mut self, number: u64, line: Line<'_>, now: Now) -> Result<Flow, Failure>;
-    /// Called when the deadline has passed and after every batch of lines.
+    /// Called when the deadline has passed and after every batch of lines: what may take long, such as a write to the
+    /// disk, belongs here, since a question that lies ready on stdin is answered first.
     fn tick(&mut self, now: Now) -> Result<Flow, Failure>;
     /// The monotonic time at which `tick` is wanted; `None`: only after lines.
     fn deadline(&self) -> Option<Duration>;
@@ -76,6 +79,7 @@ pub(crate) fn run(service: &mut dyn Service, options: &Options) -> Result<End, F
     let signals = Signals::listen(options)?;
     let mut lines = Lines::new(options.longest);
     let mut chunk = vec![0; CHUNK];
+    let mut chunks = 0;
     loop {
         let woken = wait(&signals, service)?;
         if woken.signal
@@ -98,7 +102,12 @@ pub(crate) fn run(service: &mut dyn Service, options: &Options) -> Result<End, F
             if flow == Flow::Stop {
                 return Ok(End::Service);
             }
+            chunks += 1;
+            if chunks < CHUNKS && more_input()? {
+                continue;
+            }
         }
+        chunks = 0;
         if service.tick(clock::now())? == Flow::Stop {
             return Ok(End::Service);
         }
@@ -128,6 +137,16 @@ fn wait(signals: &Signals, service: &dyn Service) -> Result<Woken, Failure> {
         Err(errno) => return Err(failed("cannot wait for stdin", errno)),
     }
     Ok(Woken { input: !fds[0].revents().is_empty(), signal: !fds[1].revents().is_empty() })
+}
+
+/// Whether stdin can be read without a wait.
+fn more_input() -> Result<bool, Failure> {
+    let mut fds = [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::IN)];
+    match poll(&mut fds, Some(&Timespec::default())) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(failed("cannot wait for stdin", errno)),
+    }
 }
 
 fn failed(what: &str, errno: Errno) -> Failure {

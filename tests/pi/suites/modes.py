@@ -190,6 +190,16 @@ def the_bridge_fits_pis_own_declarations():
     expect(done.returncode == 0, "the type check", done.stdout + done.stderr)
 
 
+def the_bridge_listens_to_nothing_that_makes_pi_work():
+    # A listener for one of these makes Pi build the whole context, or write out each of a message's pieces.
+    costly = ("turn_end", "agent_before_settle", "message_update", "before_provider_request", "provider_stream_event")
+    text = BRIDGE.read_text()
+    events = text.partition("const EVENTS")[2].partition("\n};")[0]
+    expect("message_end: [" in events, "the table is found", events[:200])
+    found = [name for name in costly if f"\n  {name}:" in events or f'on("{name}"' in text]
+    expect(not found, "no such listener", found)
+
+
 def the_bridge_imports_nothing_that_can_be_missing():
     imports = [line for line in BRIDGE.read_text().splitlines() if line.startswith("import ")]
     real = [line for line in imports if not line.startswith("import type ")]
@@ -200,5 +210,5 @@ main([print_mode, json_mode, a_session_without_a_file_publishes, session_file_is
       a_host_that_fails_does_not_hurt_the_run, a_host_of_another_protocol_is_answered_with_nothing, which_program_is_run,
       switched_off, loaded_twice_it_works_once, a_working_folder_that_was_removed,
       a_run_that_ends_in_the_middle_of_an_answer_is_not_cut, a_tool_of_the_host_is_answered_in_print_mode,
-      the_bridge_fits_pis_own_declarations,
+      the_bridge_fits_pis_own_declarations, the_bridge_listens_to_nothing_that_makes_pi_work,
       the_bridge_imports_nothing_that_can_be_missing])

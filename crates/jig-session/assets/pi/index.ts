@@ -22,7 +22,8 @@ const PAGE = 500; // entries a line
 const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
 const NAME_UNITS = 128; // longer than this is no name of an action
 
-// Which fields of which event cross the pipe; a dot goes into an object.
+// Which fields of which event cross the pipe; a dot goes into an object. `turn_end` is not among them: with a
+// listener for it Pi builds the whole context anew at the end of every turn.
 const EVENTS: Record<string, string[]> = {
   session_start: ["reason", "previousSessionFile"],
   session_info_changed: ["name"],
@@ -33,8 +34,6 @@ const EVENTS: Record<string, string[]> = {
   agent_settled: ["aborted"],
   ui_prompt_start: ["kind"],
   ui_prompt_end: ["kind"],
-  turn_start: ["turnIndex"],
-  turn_end: ["turnIndex"],
   message_end: [
     "message.role", "message.customType", "message.usage", "message.provider", "message.model",
     "message.stopReason", "message.toolCallId", "message.toolName", "message.isError",
@@ -52,7 +51,8 @@ const BUS_EVENTS: Record<string, string[]> = {
   "subagents:completed": ["id", "type"],
   "subagents:failed": ["id", "type"],
 };
-const WITH_USAGE = new Set(["session_start", "message_end", "agent_settled", "session_compact", "model_select"]);
+// Pi builds its whole context for this estimate, so it is asked for at the end of a run and not at each message.
+const WITH_USAGE = new Set(["agent_settled", "session_compact", "model_select"]);
 const GUARDED = new Set(["edit", "write"]);
 const CALLS = new Set([
   "pi.getActiveTools", "pi.setActiveTools", "pi.appendEntry", "pi.setSessionName", "pi.sendMessage",
@@ -71,7 +71,7 @@ function disabled(name: string): boolean {
 
 function isFile(path: string): boolean {
   try {
-    return statSync(path).isFile();
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true; // an exception costs more than the look
   } catch {
     return false;
   }
@@ -266,6 +266,7 @@ export default function (pi: ExtensionAPI) {
   let want = new Set<string>();
   let hidden = new Set<string>(); // skills left out of the prompt
   let told = ""; // the tools and skills the host knows of
+  let sectionsTold = false; // the host knows the prompt by its sections
   const readMail = new Set<string>(); // mail that was read elsewhere than with the tool
   let nextId = 1;
   const waiting = new Map<string, Answer>();
@@ -348,18 +349,30 @@ export default function (pi: ExtensionAPI) {
     told = text;
     send({ t: "tools", ...now });
   };
+  // The same once Pi has nothing else to do, such as waiting for its model.
+  const tellOffersSoon = () => {
+    const mine = child;
+    setImmediate(() => {
+      try {
+        if (child && child === mine && !closing) tellOffers();
+      } catch {
+        // Pi has replaced this session.
+      }
+    });
+  };
 
   // The host may hide skills from this run's prompt and add one message to it.
   const beforePrompt = async (event: any) => {
     const options = event.systemPromptOptions ?? {};
-    tellOffers();
     const answer = await askBriefly("prompt", {
       messageType: event.messageType ?? "user",
       skills: options.skills?.map((skill: any) => ({ name: skill.name, path: skill.filePath, chars: length(skill.description) })),
       contextFiles: options.contextFiles?.map((file: any) => ({ path: file.path, chars: length(file.content) })),
-      promptChars: length(event.systemPrompt),
+      // Pi writes the prompt out anew for each reader; the sizes of its sections say the same and more.
+      promptChars: sectionsTold ? undefined : length(event.systemPrompt),
       text: want.has("prompt") && typeof event.prompt === "string" ? event.prompt.slice(0, PROMPT_UNITS) : undefined,
     });
+    tellOffersSoon();
     if (Array.isArray(answer?.hidden)) hidden = new Set(answer.hidden);
     for (const id of answer?.read ?? []) readMail.add(String(id));
     if (hidden.size > 0 && options.skills) options.skills = options.skills.filter((skill: any) => !hidden.has(skill.name));
@@ -383,7 +396,7 @@ export default function (pi: ExtensionAPI) {
   };
   // Pi's own measure of a line, once it is there; before, what is certainly not too wide.
   let cut = (line: string, width: number) => [...line.replace(/[^\x20-\x7e]/g, "?")].slice(0, width).join("");
-  import("@earendil-works/pi-tui").then(({ truncateToWidth }: any) => (cut = truncateToWidth)).catch(() => {});
+  const loadCut = () => void import("@earendil-works/pi-tui").then(({ truncateToWidth }: any) => (cut = truncateToWidth)).catch(() => {});
 
   const registerTool = (definition: any) => {
     if (withoutBus && definition.name === "session") return;
@@ -480,6 +493,7 @@ export default function (pi: ExtensionAPI) {
     const paths = new Map<string, string>();
     for (let from = 0; child === mine && (from === 0 || from < entries.length); from += PAGE) {
       const page = entries.slice(from, from + PAGE).map((entry: any) => reduce(entry, paths, live));
+      sectionsTold ||= page.some((entry: any) => entry.sections && entry.inContext !== false);
       send({ t: "entries", id, entries: page, more: from + PAGE < entries.length });
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -493,7 +507,7 @@ export default function (pi: ExtensionAPI) {
         for (const definition of line.tools ?? []) registerTool(definition);
         for (const definition of line.commands ?? []) registerCommand(definition);
         ready?.();
-        tellOffers();
+        tellOffersSoon();
         break;
       case "entries":
         await sendEntries(line.id);
@@ -578,6 +592,7 @@ export default function (pi: ExtensionAPI) {
     }
     child = mine;
     guard = false;
+    sectionsTold = false;
     hold();
     mine.stdin?.on("error", () => {});
     mine.stdout?.on("error", () => {});
@@ -620,6 +635,7 @@ export default function (pi: ExtensionAPI) {
     } catch {
       mine.stdin?.end(); // Pi has replaced this session already
     }
+    loadCut(); // while the host begins
     return new Promise((resolve) => {
       const timer = setTimeout(() => ready?.(), START_MS);
       ready = () => {
@@ -633,7 +649,9 @@ export default function (pi: ExtensionAPI) {
   // Extra facts of an event that are sizes or flags rather than fields.
   const extras = (name: string, event: any): any => {
     if (name === "message_end") {
-      return { chars: sizes(event.message), ...(event.message?.role === "system" ? promptSizes(event.message) : {}) };
+      const prompt = event.message?.role === "system" ? promptSizes(event.message) : undefined;
+      sectionsTold ||= prompt?.sections !== undefined;
+      return { chars: sizes(event.message), ...prompt };
     }
     if (name === "ui_prompt_start" || name === "ui_prompt_end") {
       const own = ownPanel || undefined;

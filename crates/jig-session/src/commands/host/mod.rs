@@ -205,7 +205,6 @@ impl Host {
         if let Some(detail) = self.publisher.status().and_then(|status| status.context_detail.as_ref()) {
             self.bridge.kept(detail);
         }
-        self.publisher.flush(now);
         self.king.began(line, self.publisher.status(), now);
         self.bus.began(line, self.publisher.status(), now);
         let mut commands: Vec<_> = COMMANDS
@@ -216,6 +215,8 @@ impl Host {
             .collect();
         commands.extend(self.bus.commands());
         self.link.ready(self.bus.tools(), commands, self.bus.guards(), self.king.wants())?;
+        // Pi's start waits for that answer, not for the disk.
+        self.publisher.flush(now);
         self.link.entries()
     }
 
