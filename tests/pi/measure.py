@@ -3,7 +3,10 @@
 
   ends   from the key, the signal or the closed pane to the moment the status file is gone, by the way Pi ended
   exits  from the same moment to the end of Pi's own process
-  trips  what the bridge took of the moment before a run, in which it asks the host
+  trips  what the bridge took of Pi's events: `question` of the moment before a run, in which it asks the host and
+         waits for the answer; `events` of the others, at which nobody waits; `cat` what a line to `cat` and back
+         takes at that moment, which is what Node, the pipes and the machine take of a question. `at once` are those
+         that follow the end of the run before within a millisecond, while the host writes down that end
 """
 import json
 import os
@@ -14,7 +17,10 @@ import time
 from kit import ROOT, Kit, Rpc, Tmux, expect, read_lines, wait_for
 
 TIMES = int(os.environ.get("MEASURE_TIMES", "10"))
-PROMPTS = int(os.environ.get("MEASURE_PROMPTS", "300"))
+PROMPTS = int(os.environ.get("MEASURE_PROMPTS", "200"))  # of each kind, in each order
+WARM = 20  # an even number
+PAUSE = 0.03
+ONLY = os.environ.get("MEASURE_ONLY")
 
 
 def lives(pid):
@@ -69,24 +75,45 @@ def ends():
 
 
 def trips():
-    with Kit(extensions=()) as kit:
-        # Pi loads its folder of extensions in the order of their names.
-        folder = kit.agent / "extensions"
-        for name in ("a-before.ts", "z-after.ts"):
-            shutil.copy(ROOT / "extensions" / "stamp.ts", folder / name)
-        log = kit.work / "stamps.jsonl"
-        pi = Rpc(kit, env={"PI_STAMP_LOG": str(log)})
-        kit.wait_status(lambda s: s.get("accepts"), "what it accepts")
-        for _ in range(PROMPTS + 1):
-            pi.prompt("@say x")
-        pi.close()
-        wait_for(lambda: len(read_lines(log)) == 2 * (PROMPTS + 1), "the stamps")
-        stamps = sorted(read_lines(log), key=lambda stamp: stamp["at"])
-        pairs = list(zip(stamps[::2], stamps[1::2]))
-        expect(all((a["name"], b["name"]) == ("a-before.ts", "z-after.ts") for a, b in pairs), "the order", pairs[:2])
-        # The first one also pays for what is loaded late.
-        return [b["at"] - a["at"] for a, b in pairs[1:]]
+    """What the bridge took, and what a line to `cat` and back took at the same moments of the same Pi, once asked after
+    the bridge and once before it: who comes first finds colder caches."""
+    found = {"question": [], "cat": [], "question at once": [], "cat at once": [], "events": []}
+    # Pi loads its folder of extensions in the order of their names.
+    last = ("l-echo.ts", ("a-1.ts", "k-2.ts", "m-3.ts"), (0, 1), (1, 2))
+    first = ("b-echo.ts", ("a-1.ts", "c-2.ts", "k-3.ts"), (1, 2), (0, 1))
+    for echo, stamps, question, cat in (last, first):
+        with Kit(extensions=()) as kit:
+            folder = kit.agent / "extensions"
+            for name in stamps:
+                shutil.copy(ROOT / "extensions" / "stamp.ts", folder / name)
+            shutil.copy(ROOT / "extensions" / "echo.ts", folder / echo)
+            log = kit.work / "stamps.jsonl"
+            pi = Rpc(kit, env={"PI_STAMP_LOG": str(log)})
+            kit.wait_status(lambda s: s.get("accepts"), "what it accepts")
+            for number in range(WARM + 2 * PROMPTS):
+                if number % 2 == 0:
+                    time.sleep(PAUSE)
+                pi.prompt("@call read {\"path\":\"AGENTS.md\"}\n@then\n@say x")
+            pi.close()
+            events = {}
+            for stamp in sorted(read_lines(log), key=lambda stamp: stamp["at"]):
+                events.setdefault(stamp["event"], []).append(stamp)
+            for event, all_stamps in events.items():
+                rounds = list(zip(all_stamps[::3], all_stamps[1::3], all_stamps[2::3]))
+                expect(all(tuple(one["name"] for one in three) == stamps for three in rounds), "the order", rounds[:2])
+                took = lambda three, pair: three[pair[1]]["at"] - three[pair[0]]["at"]
+                asks = event == "before_agent_start"
+                # The first ones also pay for what is loaded and compiled late.
+                rounds = rounds[WARM * len(rounds) // (WARM + 2 * PROMPTS):]
+                if not asks:
+                    found["events"] += [took(three, question) for three in rounds]
+                    continue
+                expect(len(rounds) == 2 * PROMPTS, "a question a prompt", len(rounds))
+                for which, rounds in (("", rounds[::2]), (" at once", rounds[1::2])):
+                    found["question" + which] += [took(three, question) for three in rounds]
+                    found["cat" + which] += [took(three, cat) for three in rounds]
+    return found
 
 
-found, exits = ends()
+found, exits = ends() if ONLY != "trips" else ({}, {})
 print(json.dumps({"ends": found, "exits": exits, "trips": trips()}))

@@ -51,6 +51,26 @@ impl Report {
         });
     }
 
+    /// What ours takes more than a baseline of the same run, in milliseconds; without a goal it is only told.
+    pub(super) fn added(
+        &mut self,
+        group: &'static str,
+        what: &str,
+        (ours, base): (f64, f64),
+        added: f64,
+        goal: Option<f64>,
+    ) {
+        self.add(Figure {
+            group,
+            what: what.to_owned(),
+            ours: format!("{ours:.2} ms"),
+            base: format!("{base:.2} ms"),
+            result: format!("{added:+.2} ms"),
+            goal: goal.map(|goal| format!("<= +{goal} ms")).unwrap_or_default(),
+            ok: goal.map(|goal| added <= goal),
+        });
+    }
+
     /// A number with its unit against the most it may be.
     pub(super) fn at_most(&mut self, group: &'static str, what: &str, value: f64, unit: &str, goal: f64) {
         self.add(Figure {
