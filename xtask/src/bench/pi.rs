@@ -96,7 +96,8 @@ fn inside(bench: &Bench, pi: &Path, report: &mut Report) -> anyhow::Result<()> {
         let (question, cat) = (trips(&format!("question{kind}")), trips(&format!("cat{kind}")));
         for (word, share) in [("p99", 0.99), ("median", 0.5)] {
             let (ours, base) = (quantile(&question, share), quantile(&cat, share));
-            let what = format!("the question before a run{when}, over a line to cat and back, {word} of {}", question.len());
+            let what =
+                format!("the question before a run{when}, over a line to cat and back, {word} of {}", question.len());
             report.added("pi", &what, (ours, base), ours - base, kind.is_empty().then_some(1.0));
         }
     }
