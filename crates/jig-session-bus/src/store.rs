@@ -138,7 +138,7 @@ impl<'w> Bus<'w> {
         let Some(sessions) = self.looked(SESSIONS)? else { return Ok(None) };
         let name = format!("{}.json", file_stem(id)?);
         match sessions.read(&name, BUS_FILE_BYTES) {
-            Ok(read) => Ok(Record::read(&read.bytes).ok().map(|read| read.value).filter(|record| record.id == id)),
+            Ok(read) => Ok(Record::scan(&read.bytes).ok().map(|read| read.value).filter(|record| record.id == id)),
             Err(problem) if problem.reason == Reason::Missing => Ok(None),
             Err(problem) if problem.reason == Reason::Unreadable => {
                 Err(Error::Entry { path: sessions.path().join(name), problem })
@@ -248,11 +248,11 @@ fn file<T>(
 }
 
 pub(crate) fn record(bytes: &[u8]) -> Result<Record, ReadError> {
-    Record::read(bytes).map(|read| read.value)
+    Record::scan(bytes).map(|read| read.value)
 }
 
 pub(crate) fn claim(bytes: &[u8]) -> Result<Claim, ReadError> {
-    Claim::read(bytes).map(|read| read.value)
+    Claim::scan(bytes).map(|read| read.value)
 }
 
 pub(crate) fn message(bytes: &[u8]) -> Result<Message, ReadError> {

@@ -9,8 +9,6 @@ use std::io;
 use serde::ser::{self, Serialize};
 use serde_json::Error;
 
-use crate::skim;
-
 /// Appends a value to a text.
 ///
 /// # Errors
@@ -33,6 +31,23 @@ pub fn append_in_parts<T: Serialize + ?Sized>(
     value.serialize(&mut Writer { text, full, spill })
 }
 
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+const HIGHS: u64 = ONES << 7;
+
+/// Whether one of eight bytes is a quote, a backslash or a control: then some bit is set.
+fn special(word: u64) -> u64 {
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quote = zero(word ^ (ONES * u64::from(b'"')));
+    let backslash = zero(word ^ (ONES * u64::from(b'\\')));
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote | backslash | control) & HIGHS
+}
+
+/// Whether a JSON string holds the byte only escaped.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20)
+}
+
 struct Writer<'a> {
     text: &'a mut Vec<u8>,
     full: usize,
@@ -40,6 +55,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    #[inline]
     fn raw(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }
@@ -63,7 +79,7 @@ impl Writer<'_> {
         if let Some(last) = bytes.last_chunk::<8>() {
             let mut rest = bytes;
             while let Some((word, next)) = rest.split_first_chunk::<8>() {
-                if skim::special(u64::from_le_bytes(*word)) != 0 {
+                if special(u64::from_le_bytes(*word)) != 0 {
                     return false;
                 }
                 self.text.extend_from_slice(word);
@@ -73,23 +89,23 @@ impl Writer<'_> {
                 self.text.truncate(from + bytes.len() - last.len());
                 self.text.extend_from_slice(last);
             }
-            return skim::special(u64::from_le_bytes(*last)) == 0;
+            return special(u64::from_le_bytes(*last)) == 0;
         }
         if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
             self.text.extend_from_slice(first);
             self.text.truncate(from + bytes.len() - last.len());
             self.text.extend_from_slice(last);
             let both = u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last));
-            return skim::special(both) == 0;
+            return special(both) == 0;
         }
         bytes.iter().all(|byte| {
             self.text.push(*byte);
-            !skim::is_special(*byte)
+            !is_special(*byte)
         })
     }
 
     fn escaped(&mut self, mut rest: &[u8]) {
-        while let Some(at) = rest.iter().position(|byte| skim::is_special(*byte)) {
+        while let Some(at) = rest.iter().position(|byte| is_special(*byte)) {
             let (plain, from) = rest.split_at(at);
             self.text.extend_from_slice(plain);
             self.escape(from[0]);
@@ -166,10 +182,14 @@ impl<'w, 'a> Items<'w, 'a> {
         Ok(())
     }
 
+    /// The key of a field is known when the program is built. Written in place, nothing of it is left to look at.
+    #[inline(always)]
     fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
         self.comma();
-        self.writer.string(key);
-        self.writer.text.push(b':');
+        debug_assert!(!key.bytes().any(is_special), "a field's name needs no escapes: {key}");
+        self.writer.text.push(b'"');
+        self.writer.raw(key);
+        self.writer.raw("\":");
         value.serialize(&mut *self.writer)
     }
 
@@ -321,6 +341,7 @@ macro_rules! items {
             type Ok = ();
             type Error = Error;
 
+            #[inline(always)]
             fn $method<T: Serialize + ?Sized>(&mut self, $($key: &'static str,)? value: &T) -> Result<(), Error> {
                 self.$does($($key,)? value)
             }

@@ -25,6 +25,8 @@ mod readme {}
 mod record;
 #[macro_use]
 mod words_macros;
+#[macro_use]
+mod quick;
 
 pub mod bridge;
 mod bridge_host;
@@ -44,6 +46,7 @@ pub mod limits;
 pub mod live;
 pub mod names;
 pub mod places;
+mod quotes;
 pub mod read;
 pub mod request;
 pub mod row;

@@ -117,9 +117,9 @@ macro_rules! record {
                 })
             }
 
-            fn write_into<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-                $( record_write!(map, self.$field, $presence, $key $(, $constant)?); )*
-                self.unknown.write_into(map)
+            fn write_known<F: $crate::shape::Fields>(&self, fields: &mut F) -> Result<(), F::Error> {
+                $( record_write!(fields, self.$field, $presence, $key $(, $constant)?); )*
+                Ok(())
             }
 
             fn unknown_fields(&self) -> &serde_json::Map<String, serde_json::Value> {
@@ -129,7 +129,7 @@ macro_rules! record {
 
         impl serde::Serialize for $Name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::shape::serialize(self, serializer)
+                $crate::shape::serialize(self, stringify!($Name), serializer)
             }
         }
 
@@ -198,19 +198,19 @@ macro_rules! record_finish {
 }
 
 macro_rules! record_write {
-    ($map:ident, $value:expr, version, $key:literal, $constant:literal) => {
-        $map.serialize_entry($key, &$constant)?;
+    ($fields:ident, $value:expr, version, $key:literal, $constant:literal) => {
+        $fields.field($key, &$constant)?;
     };
-    ($map:ident, $value:expr, tag, $key:literal, $constant:literal) => {
-        $map.serialize_entry($key, $constant)?;
+    ($fields:ident, $value:expr, tag, $key:literal, $constant:literal) => {
+        $fields.field($key, $constant)?;
     };
-    ($map:ident, $value:expr, added, $key:literal) => {
+    ($fields:ident, $value:expr, added, $key:literal) => {
         if !$crate::shape::Shape::is_absent(&$value) {
-            $map.serialize_entry($key, &$value)?;
+            $fields.field($key, &$value)?;
         }
     };
-    ($map:ident, $value:expr, $presence:ident, $key:literal) => {
-        $map.serialize_entry($key, &$value)?;
+    ($fields:ident, $value:expr, $presence:ident, $key:literal) => {
+        $fields.field($key, &$value)?;
     };
 }
 

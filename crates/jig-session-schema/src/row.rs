@@ -175,8 +175,6 @@ record! {
         seed terminal: Option<String> = "terminal",
         /// The variable that named the terminal.
         seed terminal_from: Option<String> = "terminalFrom",
-        /// The agent's configuration folder.
-        needed agent_dir: String = "agentDir",
         /// The model.
         seed model: Option<Model> = "model",
         /// Whether the agent works.
@@ -207,8 +205,6 @@ record! {
         added tmux_pane: Option<String> = "tmuxPane",
         /// The tmux server's socket.
         added tmux_socket: Option<String> = "tmuxSocket",
-        /// The transcript.
-        added transcript: Option<String> = "transcript",
     }
 }
 
@@ -221,7 +217,6 @@ impl From<&Status> for Summary {
             cwd: status.cwd.clone(),
             terminal: status.terminal.clone(),
             terminal_from: status.terminal_from.clone(),
-            agent_dir: status.agent_dir.clone(),
             model: status.model.clone(),
             state: status.state,
             context: status.context.clone(),
@@ -237,7 +232,6 @@ impl From<&Status> for Summary {
             background: status.background,
             tmux_pane: status.tmux_pane.clone(),
             tmux_socket: status.tmux_socket.clone(),
-            transcript: status.transcript.clone(),
             unknown: crate::shape::Unknown::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! What every shape can do: read itself leniently, write itself in the contract's order, describe itself.
 
-use serde::Serialize;
-use serde::ser::SerializeMap;
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 pub(crate) use crate::json_schema::{ObjectSchema, lines_schema, prose};
@@ -87,11 +87,11 @@ pub trait Record: Shape {
     /// Reads the fields; None when one without which there is no record is missing.
     fn read_map(map: Map<String, Value>, cx: &mut Reading) -> Option<Self>;
 
-    /// Writes the fields.
+    /// Writes the known fields.
     ///
     /// # Errors
     /// What the serializer reports.
-    fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+    fn write_known<F: Fields>(&self, fields: &mut F) -> Result<(), F::Error>;
 
     /// The fields this version does not know.
     fn unknown_fields(&self) -> &Map<String, Value>;
@@ -114,20 +114,57 @@ impl Unknown {
     pub fn fields(&self) -> &Map<String, Value> {
         self.0.as_deref().unwrap_or(&NOTHING)
     }
+}
 
-    /// Writes the fields after the known ones.
+/// Where a record's known fields are written to. Their keys are known when the program is built, and a serializer that
+/// is told so spends nothing on looking at them.
+pub trait Fields {
+    /// What the serializer reports.
+    type Error;
+
+    /// Writes one field.
     ///
     /// # Errors
     /// What the serializer reports.
-    pub fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        self.0.iter().flat_map(|fields| fields.iter()).try_for_each(|(key, value)| map.serialize_entry(key, value))
+    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Self::Error>;
+}
+
+struct Struct<S>(S);
+
+impl<S: SerializeStruct> Fields for Struct<S> {
+    type Error = S::Error;
+
+    #[inline(always)]
+    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), S::Error> {
+        self.0.serialize_field(key, value)
     }
 }
 
-pub(crate) fn serialize<R: Record, S: serde::Serializer>(record: &R, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(None)?;
-    record.write_into(&mut map)?;
-    map.end()
+struct Entries<M>(M);
+
+impl<M: SerializeMap> Fields for Entries<M> {
+    type Error = M::Error;
+
+    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), M::Error> {
+        self.0.serialize_entry(key, value)
+    }
+}
+
+pub(crate) fn serialize<R: Record, S: Serializer>(
+    record: &R,
+    name: &'static str,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let unknown = record.unknown_fields();
+    if unknown.is_empty() {
+        let mut fields = Struct(serializer.serialize_struct(name, R::FIELDS.len())?);
+        record.write_known(&mut fields)?;
+        return fields.0.end();
+    }
+    let mut entries = Entries(serializer.serialize_map(None)?);
+    record.write_known(&mut entries)?;
+    unknown.iter().try_for_each(|(key, value)| entries.0.serialize_entry(key, value))?;
+    entries.0.end()
 }
 
 pub(crate) fn deserialize<'de, T: Shape, D: serde::Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {

@@ -1,9 +1,11 @@
 //! The fields of a JSON object, found in one pass without parsing what is not asked for.
 //!
-//! Every byte is checked, as a parser checks it, but nothing is built: strings are passed over eight bytes at a time.
-//! What is not plainly well-formed is [`Odd`], and the lenient reader decides.
+//! Every byte is checked, as a parser checks it, but nothing is built: where strings begin and end is known beforehand
+//! (`quotes`), so they are stepped over whole. What is not plainly well-formed is [`Odd`], and the lenient reader
+//! decides.
 
 use crate::limits::NESTING;
+use crate::quotes::Quotes;
 
 /// Not plainly well-formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,23 +18,18 @@ const DIGITS: usize = 300;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
     text: &'a str,
-    /// It holds neither backslashes nor control characters, so that a string ends at the next quote. Our own writers'
-    /// files are nearly always so, and to know it beforehand halves the work.
-    plain: bool,
+    quotes: &'a Quotes,
 }
 
 impl<'a> Text<'a> {
-    /// Looks once over the whole of a file.
-    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Odd> {
-        let text = std::str::from_utf8(bytes).map_err(|_| Odd)?;
-        // Without an early end this is done sixteen bytes at a time.
-        let plain = !bytes.iter().fold(false, |found, byte| found | (*byte < b' ') | (*byte == b'\\'));
-        Ok(Self { text, plain })
+    /// A text and its quotes.
+    pub(crate) fn new(text: &'a str, quotes: &'a Quotes) -> Self {
+        Self { text, quotes }
     }
 
     /// Nothing but blanks may follow the document.
     pub(crate) fn end(self, at: usize) -> Result<(), Odd> {
-        if blank(self.text.as_bytes(), at) == self.text.len() { Ok(()) } else { Err(Odd) }
+        if self.blank(at) == self.text.len() { Ok(()) } else { Err(Odd) }
     }
 
     /// Calls `each` with every key of the object that begins here and the index of its value; it gives the index after
@@ -40,130 +37,175 @@ impl<'a> Text<'a> {
     pub(crate) fn fields(
         self,
         at: usize,
-        each: impl FnMut(&'a str, usize) -> Result<usize, Odd>,
-    ) -> Result<usize, Odd> {
-        if self.plain { self.each_field::<true>(at, each) } else { self.each_field::<false>(at, each) }
-    }
-
-    /// Whether the value that begins here can only be null.
-    pub(crate) fn is_null(self, at: usize) -> bool {
-        self.text.as_bytes().get(at) == Some(&b'n')
-    }
-
-    /// The value that begins here as it is written, and the index after it.
-    pub(crate) fn value(self, at: usize) -> Result<(&'a str, usize), Odd> {
-        let text = self.text.as_bytes();
-        let end = if self.plain { value::<true>(text, at)? } else { value::<false>(text, at)? };
-        Ok((self.text.get(at..end).ok_or(Odd)?, end))
-    }
-
-    /// The string that begins here, without its quotes and as it is written, and the index after it.
-    pub(crate) fn string(self, at: usize) -> Result<(&'a str, usize), Odd> {
-        let text = self.text.as_bytes();
-        if text.get(at) != Some(&b'"') {
-            return Err(Odd);
-        }
-        let end = if self.plain { string::<true>(text, at + 1)? } else { string::<false>(text, at + 1)? };
-        Ok((self.text.get(at + 1..end - 1).ok_or(Odd)?, end))
-    }
-
-    /// A string's text; `None` when there are escapes in it.
-    pub(crate) fn unescaped(self, string: &'a str) -> Option<&'a str> {
-        (self.plain || !string.as_bytes().contains(&b'\\')).then_some(string)
-    }
-
-    fn each_field<const PLAIN: bool>(
-        self,
-        at: usize,
         mut each: impl FnMut(&'a str, usize) -> Result<usize, Odd>,
     ) -> Result<usize, Odd> {
-        let text = self.text.as_bytes();
-        let mut at = blank(text, expect(text, at, b'{')?);
-        if text.get(at) == Some(&b'}') {
+        let mut at = self.blank(self.expect(at, b'{')?);
+        if self.byte(at) == Some(b'}') {
             return Ok(at + 1);
         }
         loop {
-            let key = expect(text, at, b'"')?;
-            let key_end = string::<PLAIN>(text, key)?;
-            at = blank(text, expect(text, key_end, b':')?);
+            let key = self.expect(at, b'"')?;
+            let key_end = self.quotes.after(key)?;
+            at = self.blank(self.expect(key_end, b':')?);
             at = each(self.text.get(key..key_end - 1).ok_or(Odd)?, at)?;
-            at = blank(text, at);
-            match text.get(at) {
+            at = self.blank(at);
+            match self.byte(at) {
                 Some(b',') => at += 1,
                 Some(b'}') => return Ok(at + 1),
                 _ => return Err(Odd),
             }
         }
     }
-}
 
-/// The index after the byte, which blanks may precede.
-fn expect(text: &[u8], at: usize, byte: u8) -> Result<usize, Odd> {
-    if text.get(at) == Some(&byte) {
-        return Ok(at + 1);
+    /// Whether the value that begins here can only be null.
+    pub(crate) fn is_null(self, at: usize) -> bool {
+        self.byte(at) == Some(b'n')
     }
-    let at = blank(text, at);
-    if text.get(at) == Some(&byte) { Ok(at + 1) } else { Err(Odd) }
-}
 
-fn blank(text: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\t' | b'\r') = text.get(at) {
-        at += 1;
+    /// The value that begins here as it is written, and the index after it.
+    pub(crate) fn value(self, at: usize) -> Result<(&'a str, usize), Odd> {
+        let end = self.skip(at)?;
+        Ok((self.text.get(at..end).ok_or(Odd)?, end))
     }
-    at
-}
 
-/// The index after the value that begins here. The stack of open objects and lists is one bit each.
-fn value<const PLAIN: bool>(text: &[u8], mut at: usize) -> Result<usize, Odd> {
-    const { assert!(NESTING <= 64, "one bit a level") };
-    let (mut depth, mut objects) = (0, 0_u64);
-    'value: loop {
-        match *text.get(at).ok_or(Odd)? {
-            b'"' => at = string::<PLAIN>(text, at + 1)?,
-            b' ' | b'\n' | b'\t' | b'\r' => {
-                at += 1;
-                continue;
-            }
-            open @ (b'{' | b'[') => {
-                let object = open == b'{';
-                // The objects around it are levels too: the document, and a record in it.
-                if depth + 2 >= NESTING {
-                    return Err(Odd);
-                }
-                depth += 1;
-                objects = objects << 1 | u64::from(object);
-                at = blank(text, at + 1);
-                if text.get(at) != Some(&closing(objects)) {
-                    if object {
-                        at = key::<PLAIN>(text, at)?;
+    /// The string that begins here, without its quotes and as it is written, and the index after it.
+    pub(crate) fn string(self, at: usize) -> Result<(&'a str, usize), Odd> {
+        if self.byte(at) != Some(b'"') {
+            return Err(Odd);
+        }
+        let end = self.quotes.after(at + 1)?;
+        Ok((self.text.get(at + 1..end - 1).ok_or(Odd)?, end))
+    }
+
+    /// A string's text; `None` when there are escapes in it.
+    pub(crate) fn unescaped(self, string: &'a str) -> Option<&'a str> {
+        (!self.quotes.escapes() || !string.as_bytes().contains(&b'\\')).then_some(string)
+    }
+
+    fn byte(self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// The index after the byte, which blanks may precede.
+    fn expect(self, at: usize, byte: u8) -> Result<usize, Odd> {
+        if self.byte(at) == Some(byte) {
+            return Ok(at + 1);
+        }
+        let at = self.blank(at);
+        if self.byte(at) == Some(byte) { Ok(at + 1) } else { Err(Odd) }
+    }
+
+    fn blank(self, mut at: usize) -> usize {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.byte(at) {
+            at += 1;
+        }
+        at
+    }
+
+    /// The index after the value that begins here. The stack of open objects and lists is one bit each.
+    pub(crate) fn skip(self, mut at: usize) -> Result<usize, Odd> {
+        const { assert!(NESTING <= 64, "one bit a level") };
+        let (mut depth, mut objects) = (0, 0_u64);
+        'value: loop {
+            match self.byte(at).ok_or(Odd)? {
+                b'"' => {
+                    at = self.quotes.after(at + 1)?;
+                    if objects & 1 == 1 {
+                        at = self.skip_texts(at)?;
                     }
+                }
+                b' ' | b'\n' | b'\t' | b'\r' => {
+                    at += 1;
                     continue;
                 }
-            }
-            b'-' | b'0'..=b'9' => at = number(text, at)?,
-            b't' => at = word(text, at, b"true")?,
-            b'f' => at = word(text, at, b"false")?,
-            b'n' => at = word(text, at, b"null")?,
-            _ => return Err(Odd),
-        }
-        // A value has ended, and with it perhaps what it stands in.
-        while depth > 0 {
-            let byte = *text.get(at).ok_or(Odd)?;
-            at += 1;
-            if byte == b',' {
-                if objects & 1 == 1 {
-                    at = key::<PLAIN>(text, at)?;
+                open @ (b'{' | b'[') => {
+                    let object = open == b'{';
+                    // The objects around it are levels too: the document, and a record in it.
+                    if depth + 2 >= NESTING {
+                        return Err(Odd);
+                    }
+                    depth += 1;
+                    objects = objects << 1 | u64::from(object);
+                    at = self.blank(at + 1);
+                    if self.byte(at) != Some(closing(objects)) {
+                        if object {
+                            at = self.key(at)?;
+                        }
+                        continue;
+                    }
                 }
-                continue 'value;
+                b'-' | b'0'..=b'9' => at = self.number(at)?,
+                b't' => at = self.word(at, b"true")?,
+                b'f' => at = self.word(at, b"false")?,
+                b'n' => at = self.word(at, b"null")?,
+                _ => return Err(Odd),
             }
-            if byte == closing(objects) {
-                depth -= 1;
-                objects >>= 1;
-            } else if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
+            // A value has ended, and with it perhaps what it stands in.
+            while depth > 0 {
+                let byte = self.byte(at).ok_or(Odd)?;
+                at += 1;
+                if byte == b',' {
+                    if objects & 1 == 1 {
+                        at = self.key(at)?;
+                    }
+                    continue 'value;
+                }
+                if byte == closing(objects) {
+                    depth -= 1;
+                    objects >>= 1;
+                } else if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
+                    return Err(Odd);
+                }
+            }
+            return Ok(at);
+        }
+    }
+
+    /// Most of what is passed over is objects of texts: steps over each `,"key":"text"` that follows without a blank.
+    fn skip_texts(self, mut at: usize) -> Result<usize, Odd> {
+        let pair = |at: usize| self.text.as_bytes().get(at..).and_then(|rest| rest.first_chunk());
+        while pair(at) == Some(b",\"") {
+            let end = self.quotes.after(at + 2)?;
+            if pair(end) != Some(b":\"") {
+                break;
+            }
+            at = self.quotes.after(end + 2)?;
+        }
+        Ok(at)
+    }
+
+    /// A key and its colon; the index of what follows.
+    fn key(self, at: usize) -> Result<usize, Odd> {
+        self.expect(self.quotes.after(self.expect(at, b'"')?)?, b':')
+    }
+
+    fn word(self, at: usize, word: &[u8]) -> Result<usize, Odd> {
+        let found = self.text.as_bytes().get(at..at + word.len());
+        if found == Some(word) { Ok(at + word.len()) } else { Err(Odd) }
+    }
+
+    /// A number without an exponent: with one it may be out of range.
+    fn number(self, start: usize) -> Result<usize, Odd> {
+        let digits = |mut at: usize| {
+            while self.byte(at).is_some_and(|byte| byte.is_ascii_digit()) {
+                at += 1;
+            }
+            at
+        };
+        let whole = if self.byte(start) == Some(b'-') { start + 1 } else { start };
+        let mut at = digits(whole);
+        let leading_zero = self.byte(whole) == Some(b'0') && at > whole + 1;
+        if at == whole || leading_zero {
+            return Err(Odd);
+        }
+        if self.byte(at) == Some(b'.') {
+            let fraction = at + 1;
+            at = digits(fraction);
+            if at == fraction {
                 return Err(Odd);
             }
         }
-        return Ok(at);
+        if matches!(self.byte(at), Some(b'e' | b'E')) || at - start > DIGITS { Err(Odd) } else { Ok(at) }
     }
 }
 
@@ -172,102 +214,14 @@ fn closing(objects: u64) -> u8 {
     if objects & 1 == 1 { b'}' } else { b']' }
 }
 
-/// A key and its colon; the index of what follows.
-fn key<const PLAIN: bool>(text: &[u8], at: usize) -> Result<usize, Odd> {
-    let at = string::<PLAIN>(text, expect(text, at, b'"')?)?;
-    expect(text, at, b':')
-}
-
-fn word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Odd> {
-    let found = text.get(at..at + word.len());
-    if found == Some(word) { Ok(at + word.len()) } else { Err(Odd) }
-}
-
-/// A number without an exponent: with one it may be out of range.
-fn number(text: &[u8], start: usize) -> Result<usize, Odd> {
-    let digits = |mut at: usize| {
-        while text.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        at
-    };
-    let whole = if text.get(start) == Some(&b'-') { start + 1 } else { start };
-    let mut at = digits(whole);
-    let leading_zero = text.get(whole) == Some(&b'0') && at > whole + 1;
-    if at == whole || leading_zero {
-        return Err(Odd);
-    }
-    if text.get(at) == Some(&b'.') {
-        let fraction = at + 1;
-        at = digits(fraction);
-        if at == fraction {
-            return Err(Odd);
-        }
-    }
-    if matches!(text.get(at), Some(b'e' | b'E')) || at - start > DIGITS { Err(Odd) } else { Ok(at) }
-}
-
-/// The index after the closing quote of the string whose text begins here.
-fn string<const PLAIN: bool>(text: &[u8], mut at: usize) -> Result<usize, Odd> {
-    loop {
-        while let Some(word) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-            let word = u64::from_le_bytes(*word);
-            let found = if PLAIN { quote(word) & HIGHS } else { special(word) };
-            if found != 0 {
-                at += found.trailing_zeros() as usize / 8;
-                break;
-            }
-            at += 8;
-        }
-        match *text.get(at).ok_or(Odd)? {
-            b'"' => return Ok(at + 1),
-            _ if PLAIN => at += 1,
-            b'\\' => at = escape(text, at)?,
-            0..0x20 => return Err(Odd),
-            _ => at += 1,
-        }
-    }
-}
-
-const ONES: u64 = u64::from_le_bytes([1; 8]);
-const HIGHS: u64 = ONES << 7;
-
-/// The high bit of the first byte that is a quote; other bits mean nothing.
-fn quote(word: u64) -> u64 {
-    zero(word ^ (ONES * b'"' as u64))
-}
-
-fn zero(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word
-}
-
-/// The high bit of the first byte that is a quote, a backslash or a control; bits above the first one mean nothing.
-pub(crate) fn special(word: u64) -> u64 {
-    let backslash = zero(word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote(word) | backslash | control) & HIGHS
-}
-
-/// Whether a JSON string holds the byte only escaped.
-pub(crate) fn is_special(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | 0..0x20)
-}
-
-fn escape(text: &[u8], at: usize) -> Result<usize, Odd> {
-    match text.get(at + 1).ok_or(Odd)? {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 2),
-        b'u' if text.get(at + 2..at + 6).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => Ok(at + 6),
-        _ => Err(Odd),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn found(text: &str) -> Result<Vec<(String, String)>, Odd> {
         let mut found = Vec::new();
-        let text = Text::new(text.as_bytes())?;
+        let quotes = Quotes::of(text)?;
+        let text = Text::new(text, &quotes);
         let end = text.fields(0, |key, at| {
             let (value, end) = text.value(at)?;
             found.push((key.to_owned(), value.to_owned()));

@@ -1,16 +1,13 @@
 //! The quick way to a row's fields: the rest of the file is skipped, not parsed.
 //!
-//! A listing of a thousand sessions reads a thousand files of which it shows twenty fields. This reader takes only what
-//! is plainly well-formed; on anything else it steps aside for the lenient one, so both always agree.
+//! A listing of a thousand sessions reads a thousand files of which it shows twenty fields.
 
-use crate::king::{EpochMs, KingState, KingStatus};
-use crate::limits::{COUNT_MAX, DOCUMENT_BYTES};
+use crate::king::KingStatus;
+use crate::quick::{self, Empty, One};
 use crate::read::{Read, ReadError};
 use crate::row::Summary;
 use crate::shape::Unknown;
-use crate::skim::{Odd, Text};
-use crate::status::{Agent, AgentName, Attention, Context, Model, Process, Reason, State, StateFrom, Usage};
-use crate::time::Timestamp;
+use crate::status::{Agent, Attention, Context, Model, Process, Usage};
 
 impl Summary {
     /// Reads a status file's summary: what [`Summary::read`] gives, without the fields that are not in it, and faster.
@@ -18,9 +15,7 @@ impl Summary {
     /// # Errors
     /// As [`Summary::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
-        if bytes.len() <= DOCUMENT_BYTES
-            && let Ok(value) = quick(bytes)
-        {
+        if let Ok(value) = quick::document(bytes) {
             return Ok(Read { value, problems: Vec::new() });
         }
         let mut read = Self::read(bytes)?;
@@ -43,150 +38,27 @@ impl Summary {
     }
 }
 
-/// A value in the one form that needs no leniency.
-trait Field: Sized {
-    /// Takes the value that begins at an index, and gives the index after it.
-    fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd>;
-}
-
-impl<T: Field> Field for Option<T> {
-    fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
-        if text.is_null(at) {
-            let (_, end) = text.value(at)?;
-            return Ok((None, end));
-        }
-        T::take(text, at).map(|(value, end)| (Some(value), end))
-    }
-}
-
-impl Field for String {
-    fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
-        let (string, end) = text.string(at)?;
-        let value = match text.unescaped(string) {
-            Some(string) => string.to_owned(),
-            // Escapes are left to the parser; a lone surrogate is one of its errors.
-            None => serde_json::from_str(text.value(at)?.0).map_err(|_| Odd)?,
-        };
-        Ok((value, end))
-    }
-}
-
-/// Values that are told by how they are written.
-macro_rules! written {
-    ($( $Ty:ty, $value:ident => $taken:expr; )*) => {
-        $( impl Field for $Ty {
-            fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
-                let ($value, end) = text.value(at)?;
-                Ok(($taken.ok_or(Odd)?, end))
-            }
-        } )*
-    };
-}
-
-written! {
-    f64, value => serde_json::from_str(value).ok();
-    bool, value => match value { "true" => Some(true), "false" => Some(false), _ => None };
-    u64, value => value.parse().ok().filter(|count| *count <= COUNT_MAX);
-    // A process id.
-    u32, value => value.parse().ok().filter(|pid| (1..=i32::MAX.unsigned_abs()).contains(pid));
-    EpochMs, value => serde_json::from_str(value).ok().map(EpochMs);
-    One, value => (value == "1").then_some(One);
-    Empty, value => (value == "[]").then_some(Empty);
-}
-
-/// Values that are told by what a string says.
-macro_rules! said {
-    ($( $Ty:ty, $parse:expr; )*) => {
-        $( impl Field for $Ty {
-            fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
-                let (string, end) = text.string(at)?;
-                let value = text.unescaped(string).and_then($parse).ok_or(Odd)?;
-                Ok((value, end))
-            }
-        } )*
-    };
-}
-
-said! {
-    Timestamp, Timestamp::parse;
-    KingState, KingState::lent;
-    State, State::parse;
-    AgentName, AgentName::lent;
-    Reason, Reason::lent;
-    StateFrom, StateFrom::lent;
-}
-
-/// The version of a format, which must be the number 1.
-struct One;
-
-/// A list that must be empty.
-struct Empty;
-
-/// Declares a quick reader of an object: only the named fields are parsed, those in `checks` for their value alone.
-macro_rules! quick {
-    ($Ty:ident, requires [$($required:ident),*], checks [$( $check:ident: $Check:ty = $check_key:literal ),*],
-     { $( $field:ident = $key:literal ,)* }) => {
-        impl Field for $Ty {
-            fn take(text: Text<'_>, at: usize) -> Result<(Self, usize), Odd> {
-                $( let mut $field = None; )*
-                $( let mut $check: Option<$Check> = None; )*
-                let end = text.fields(at, |key, at| match text.unescaped(key).ok_or(Odd)? {
-                    $( $key => set(&mut $field, text, at), )*
-                    $( $check_key => set(&mut $check, text, at), )*
-                    _ => Ok(text.value(at)?.1),
-                })?;
-                let complete = true $(&& $required.is_some())*;
-                if !complete {
-                    return Err(Odd);
-                }
-                let mut out = Self::default();
-                $( if let Some(value) = $field {
-                    out.$field = value;
-                } )*
-                Ok((out, end))
-            }
-        }
-    };
-}
-
-/// Takes one field's value. Of two equal keys the last one counts: the lenient reader knows how.
-fn set<F: Field>(place: &mut Option<F>, text: Text<'_>, at: usize) -> Result<usize, Odd> {
-    if place.is_some() {
-        return Err(Odd);
-    }
-    let (value, end) = F::take(text, at)?;
-    *place = Some(value);
-    Ok(end)
-}
-
-/// Reads a whole file.
-fn quick<T: Field>(bytes: &[u8]) -> Result<T, Odd> {
-    let text = Text::new(bytes)?;
-    let (value, end) = T::take(text, 0)?;
-    text.end(end).map(|()| value)
-}
-
-quick!(Summary, requires [session, version], checks [version: One = "schema"], {
+quick!(Summary, requires [session, version], checks [version: One = "schema"], others skipped, {
     session = "session", pid = "pid", cwd = "cwd", terminal = "terminal", terminal_from = "terminalFrom",
-    agent_dir = "agentDir", model = "model", state = "state", context = "context", usage = "usage",
+    model = "model", state = "state", context = "context", usage = "usage",
     started_at = "startedAt", updated_at = "updatedAt", agent = "agent", name = "name", process = "process",
     attention = "attention", state_from = "stateFrom", state_at = "stateAt", background = "background",
-    tmux_pane = "tmuxPane", tmux_socket = "tmuxSocket", transcript = "transcript",
+    tmux_pane = "tmuxPane", tmux_socket = "tmuxSocket",
 });
 // A pi-king card without what no listing shows.
-quick!(KingStatus, requires [id, version], checks [version: One = "formatVersion", subagents: Empty = "subagents"], {
+quick!(KingStatus, requires [id, version], checks [version: One = "formatVersion", subagents: Empty = "subagents"], others skipped, {
     id = "id", name = "name", cwd = "cwd", model = "model", pid = "pid", started_at = "startedAt",
     last_activity = "lastActivity", status = "status", session_file = "sessionFile", visible = "visible",
     context_pct = "contextPct",
 });
-quick!(Model, requires [id], checks [], { provider = "provider", id = "id", name = "name", });
-quick!(Agent, requires [name], checks [], { name = "name", version = "version", });
-quick!(Process, requires [], checks [], {
+quick!(Model, requires [id], checks [], others skipped, { provider = "provider", id = "id", name = "name", });
+quick!(Agent, requires [name], checks [], others skipped, { name = "name", version = "version", });
+quick!(Process, requires [], checks [], others kept, {
     start = "start", boot_id = "bootId", pid_namespace = "pidNamespace", machine = "machine", shared = "shared",
 });
-quick!(Attention, requires [reason], checks [], { reason = "reason", since = "since", });
-quick!(Context, requires [], checks [], { tokens = "tokens", window = "window", percent = "percent", });
-quick!(Usage, requires [], checks [], {
+quick!(Attention, requires [reason], checks [], others skipped, { reason = "reason", since = "since", });
+quick!(Context, requires [], checks [], others skipped, { tokens = "tokens", window = "window", percent = "percent", });
+quick!(Usage, requires [], checks [], others skipped, {
     input = "input", output = "output", cache_read = "cacheRead", cache_write = "cacheWrite", cost = "cost",
 });
 
@@ -197,9 +69,7 @@ impl KingStatus {
     /// # Errors
     /// As [`KingStatus::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
-        if bytes.len() <= DOCUMENT_BYTES
-            && let Ok(value) = quick(bytes)
-        {
+        if let Ok(value) = quick::document(bytes) {
             return Ok(Read { value, problems: Vec::new() });
         }
         let mut read = Self::read(bytes)?;
@@ -242,58 +112,16 @@ mod tests {
     #[test]
     fn a_plain_file_is_taken_without_the_lenient_reader() {
         let text = full().to_string();
-        let quick = quick::<Summary>(text.as_bytes()).expect("the quick way");
+        let quick = quick::document::<Summary>(text.as_bytes()).expect("the quick way");
         assert_eq!(quick, slow(text.as_bytes()).expect("the lenient way").value);
     }
 
     /// Each field in turn gets each odd value, at the top and one level down; both readers must say the same.
     #[test]
     fn both_ways_agree_on_every_odd_field() {
-        let odd = [
-            json!(null),
-            json!(true),
-            json!(-1),
-            json!(0),
-            json!(1),
-            json!(1.0),
-            json!(1.5),
-            json!(9_007_199_254_740_992_u64),
-            json!(4_294_967_296_u64),
-            json!(""),
-            json!("x".repeat(129)),
-            json!("2026-11-29T18:18:47Z"),
-            json!([]),
-            json!(["acme", "m-2", "M 2"]),
-            json!({}),
-            json!({ "id": "m" }),
-            json!({ "name": 7 }),
-            json!({ "reason": "x" }),
-            json!({ "tokens": -1 }),
-            json!({ "cost": "free" }),
-        ];
-        let document = full();
-        let keys: Vec<String> = document.as_object().expect("an object").keys().cloned().collect();
-        let mut compared = 0;
-        for key in &keys {
-            for value in &odd {
-                let mut changed = document.clone();
-                changed[key] = value.clone();
-                compare(&changed.to_string());
-                if let Some(inner) = document[key].as_object() {
-                    for inner_key in inner.keys() {
-                        let mut changed = document.clone();
-                        changed[key][inner_key] = value.clone();
-                        compare(&changed.to_string());
-                        compared += 1;
-                    }
-                }
-                compared += 1;
-            }
-            let mut without = document.clone();
-            without.as_object_mut().expect("an object").remove(key);
-            compare(&without.to_string());
-        }
-        assert!(compared > 800, "{compared}");
+        let changed = quick::odd_changes(&full());
+        assert!(changed.len() > 800, "{}", changed.len());
+        changed.iter().for_each(|text| compare(text));
         for text in [
             "",
             "[]",
@@ -332,26 +160,7 @@ mod tests {
             "contextPct": 12, "startupFingerprint": "2f3e29980346b92c", "isFork": false, "later": [1],
         });
         let text = card.to_string();
-        assert!(quick::<KingStatus>(text.as_bytes()).is_ok());
-        let odd = [
-            json!(null),
-            json!(true),
-            json!(false),
-            json!(-1),
-            json!(0),
-            json!(1),
-            json!(1.0),
-            json!(1.5),
-            json!("1"),
-            json!(2),
-            json!(""),
-            json!("x".repeat(129)),
-            json!([]),
-            json!({}),
-            json!(4_294_967_296_u64),
-            json!([{ "id": "a", "description": "d", "status": "running", "startedAt": 1 }]),
-            json!([7]),
-        ];
+        assert!(quick::document::<KingStatus>(text.as_bytes()).is_ok());
         let compare = |text: &str| {
             let read = |read: Result<Read<KingStatus>, ReadError>| {
                 let bad_pid = |read: &Read<KingStatus>| read.problems.iter().any(|field| field.pointer == "/pid");
@@ -364,16 +173,7 @@ mod tests {
             });
             assert_eq!(read(KingStatus::scan(text.as_bytes())), lenient, "{text}");
         };
-        for key in card.as_object().expect("an object").keys() {
-            for value in &odd {
-                let mut changed = card.clone();
-                changed[key] = value.clone();
-                compare(&changed.to_string());
-            }
-            let mut without = card.clone();
-            without.as_object_mut().expect("an object").remove(key);
-            compare(&without.to_string());
-        }
+        quick::odd_changes(&card).iter().for_each(|text| compare(text));
     }
 
     fn compare(text: &str) {

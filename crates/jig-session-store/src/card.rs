@@ -24,20 +24,8 @@ pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, loca
     }
     let visible = card.visible;
     let exited = card.status == KingState::EXITED;
-    let transcript = card.session_file.clone();
     let row = row(card, path);
-    Ok(Session {
-        row,
-        process: None,
-        terminal_from: None,
-        tmux_socket: None,
-        agent_dir: String::new(),
-        transcript,
-        visible,
-        exited,
-        stamp,
-        local,
-    })
+    Ok(Session { row, process: None, terminal_from: None, tmux_socket: None, visible, exited, stamp, local })
 }
 
 /// What a status word means: an unknown one is work.
@@ -158,7 +146,6 @@ mod tests {
         assert_eq!((row.state_at, row.updated_at), (Some(last), Some(last)));
         assert_eq!(row.attention.as_ref().and_then(|attention| attention.since), Some(last));
         assert_eq!((row.state_from.clone(), row.source), (Some(StateFrom::PI_KING), Source::PiKing));
-        assert_eq!(session.transcript.as_deref(), Some("/t.jsonl"));
         assert_eq!(session.record().written_ms, Some(1_795_974_300_000));
         assert!(session.record().is_legacy());
     }

@@ -28,10 +28,6 @@ pub struct Session {
     pub terminal_from: Option<String>,
     /// The tmux server's socket.
     pub tmux_socket: Option<String>,
-    /// The agent's configuration folder, or an empty text.
-    pub agent_dir: String,
-    /// The session's transcript.
-    pub transcript: Option<String>,
     /// Whether it asked to be listed: a pi-king card may not.
     pub visible: bool,
     /// Whether its file says that it has ended, whatever its process does.

@@ -47,9 +47,13 @@ pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
 /// name and one longer, hashed one.
 fn is_only_one(session: &Session) -> bool {
     let row = &session.row;
-    row.source == Source::Jig
-        && row.host.is_none()
-        && !row.path.rsplit('/').next().is_some_and(|name| name.contains('~'))
+    row.source == Source::Jig && row.host.is_none() && !is_hashed(&row.path)
+}
+
+/// Whether a file has the longer name, which alone holds a `~`: before 16 digits and `.json`.
+fn is_hashed(path: &str) -> bool {
+    let from_the_end = "~0123456789abcdef.json".len();
+    path.len().checked_sub(from_the_end).is_some_and(|place| path.as_bytes()[place] == b'~')
 }
 
 fn rank(row: &Row) -> (bool, bool, Option<Timestamp>) {
@@ -127,8 +131,6 @@ mod tests {
             process: None,
             terminal_from: None,
             tmux_socket: None,
-            agent_dir: String::new(),
-            transcript: None,
             visible: true,
             exited: false,
             stamp: Stamp { inode: 1, size: 1, modified_ns: 1 },

@@ -24,20 +24,8 @@ pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, loca
     let mut summary = read.value;
     let (process, terminal_from, tmux_socket) =
         (summary.process.take(), summary.terminal_from.take(), summary.tmux_socket.take());
-    let (agent_dir, transcript) = (std::mem::take(&mut summary.agent_dir), summary.transcript.take());
     let row = summary.into_row(path, Verdict::Unknown, None);
-    Ok(Session {
-        row,
-        process,
-        terminal_from,
-        tmux_socket,
-        agent_dir,
-        transcript,
-        visible: true,
-        exited: false,
-        stamp,
-        local,
-    })
+    Ok(Session { row, process, terminal_from, tmux_socket, visible: true, exited: false, stamp, local })
 }
 
 /// Why the process id is none that any system gives; `None` for a good one and for none at all.
@@ -75,10 +63,6 @@ mod tests {
             "process": { "start": "linux:5", "bootId": "b", "pidNamespace": "4", "machine": "m", "shared": true }
         });
         let session = read("s-1", &document).expect("a session");
-        assert_eq!(
-            (session.agent_dir.as_str(), session.transcript.as_deref()),
-            ("/home/dev/.pi/agent", Some("/t.jsonl"))
-        );
         assert_eq!(session.terminal_from.as_deref(), Some("HC_TERMINAL_ID"));
         assert_eq!(session.tmux_socket.as_deref(), Some("/tmp/tmux"));
         assert!(session.visible && !session.exited);

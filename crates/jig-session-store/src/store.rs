@@ -1,5 +1,6 @@
 //! Looking at the two folders: one directory read, one bounded read a file.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -178,7 +179,8 @@ impl Folder {
         name: &OsStr,
         buffer: &mut Vec<u8>,
     ) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
-        let shown = name.to_string_lossy();
+        // Nearly every name is text, and this way is the quicker one to know it.
+        let shown = name.to_str().map_or_else(|| name.to_string_lossy(), Cow::Borrowed);
         let path = place.path(&shown);
         match place.dir.read_into(name, STATUS_BYTES, buffer) {
             Ok(stamp) => {
