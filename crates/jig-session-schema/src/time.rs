@@ -1,5 +1,6 @@
 //! Points in time as the contract writes them: RFC 3339, UTC, exactly three fraction digits.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde_json::Value;
@@ -136,24 +137,38 @@ impl Timestamp {
     fn text(self) -> [u8; 24] {
         let days = self.0.div_euclid(86_400_000);
         let ms = (self.0 - days * 86_400_000) as u32;
-        let (year, month, day) = civil_from_days(days);
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        let pairs = [
-            (0, year / 100),
-            (2, year % 100),
-            (5, month),
-            (8, day),
-            (11, ms / 3_600_000),
-            (14, ms / 60_000 % 60),
-            (17, ms / 1000 % 60),
-            (20, ms % 1000 / 10),
-        ];
-        for (from, number) in pairs {
-            text[from] = b'0' + (number / 10) as u8;
-            text[from + 1] = b'0' + (number % 10) as u8;
-        }
+        text[..10].copy_from_slice(&date(days));
+        let clock = [(11, ms / 3_600_000), (14, ms / 60_000 % 60), (17, ms / 1000 % 60), (20, ms % 1000 / 10)];
+        put_pairs(&mut text, clock);
         text[22] = b'0' + (ms % 10) as u8;
         text
+    }
+}
+
+thread_local! {
+    /// The day that was written last: nearly all times of a document are of one day.
+    static DAY: Cell<(i64, [u8; 10])> = const { Cell::new((0, *b"1970-01-01")) };
+}
+
+/// The ten characters of a day, counted from 1970.
+fn date(days: i64) -> [u8; 10] {
+    let (known, text) = DAY.get();
+    if known == days {
+        return text;
+    }
+    let (year, month, day) = civil_from_days(days);
+    let mut text = *b"0000-00-00";
+    put_pairs(&mut text, [(0, year / 100), (2, year % 100), (5, month), (8, day)]);
+    DAY.set((days, text));
+    text
+}
+
+/// Writes numbers of two digits.
+fn put_pairs<const N: usize, const PAIRS: usize>(text: &mut [u8; N], pairs: [(usize, u32); PAIRS]) {
+    for (from, number) in pairs {
+        text[from] = b'0' + (number / 10) as u8;
+        text[from + 1] = b'0' + (number % 10) as u8;
     }
 }
 
