@@ -349,16 +349,17 @@ export default function (pi: ExtensionAPI) {
     told = text;
     send({ t: "tools", ...now });
   };
-  // The same once Pi has nothing else to do, such as waiting for its model.
-  const tellOffersSoon = () => {
+  // The same once Pi waits for something, such as its model: before that, other extensions would wait for it.
+  const tellOffersIn = (ms: number) => {
     const mine = child;
-    setImmediate(() => {
+    const timer = setTimeout(() => {
       try {
         if (child && child === mine && !closing) tellOffers();
       } catch {
         // Pi has replaced this session.
       }
-    });
+    }, ms);
+    timer.unref?.();
   };
 
   // The host may hide skills from this run's prompt and add one message to it.
@@ -372,7 +373,7 @@ export default function (pi: ExtensionAPI) {
       promptChars: sectionsTold ? undefined : length(event.systemPrompt),
       text: want.has("prompt") && typeof event.prompt === "string" ? event.prompt.slice(0, PROMPT_UNITS) : undefined,
     });
-    tellOffersSoon();
+    tellOffersIn(20);
     if (Array.isArray(answer?.hidden)) hidden = new Set(answer.hidden);
     for (const id of answer?.read ?? []) readMail.add(String(id));
     if (hidden.size > 0 && options.skills) options.skills = options.skills.filter((skill: any) => !hidden.has(skill.name));
@@ -507,7 +508,7 @@ export default function (pi: ExtensionAPI) {
         for (const definition of line.tools ?? []) registerTool(definition);
         for (const definition of line.commands ?? []) registerCommand(definition);
         ready?.();
-        tellOffersSoon();
+        tellOffersIn(0);
         break;
       case "entries":
         await sendEntries(line.id);
