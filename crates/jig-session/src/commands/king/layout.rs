@@ -12,6 +12,8 @@ use crate::failure::{Code, Exit, Failure, Outcome};
 
 /// A layout is a few lists of ids.
 const LAYOUT_BYTES: usize = 1 << 20;
+/// How often an edit begins anew when a layout appears meanwhile.
+const TRIES: u32 = 3;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Ids {
@@ -51,13 +53,24 @@ pub(crate) fn name(args: &Name, app: &App) -> Outcome {
 
 /// Reads the layout, changes it, replaces it. No lock exists between viewers: the last writer wins, so
 /// the time between reading and writing is kept short.
-fn edit(app: &App, wanted: &[String], change: impl FnOnce(&mut Layout, &[String])) -> Outcome {
+fn edit(app: &App, wanted: &[String], change: impl Fn(&mut Layout, &[String])) -> Outcome {
     let file = LayoutFile::open(app)?;
-    let mut layout = file.read()?;
     let known = cards::ids(app)?;
-    let ids = wanted.iter().map(|wanted| resolve(wanted, &known, &layout)).collect::<Result<Vec<String>, Failure>>()?;
-    change(&mut layout, &ids);
-    file.write(&layout)?;
+    let mut tries = 0;
+    let (layout, ids) = loop {
+        let (mut layout, is_there) = file.read()?;
+        let ids =
+            wanted.iter().map(|wanted| resolve(wanted, &known, &layout)).collect::<Result<Vec<String>, Failure>>()?;
+        change(&mut layout, &ids);
+        if file.write(&layout, is_there)? {
+            break (layout, ids);
+        }
+        tries += 1;
+        if tries == TRIES {
+            let message = format!("cannot edit {}: it comes and goes", file.path());
+            return Err(Failure::new(Code::Io, message).path(file.path()).hint("try again"));
+        }
+    };
     let machine = Machine::new();
     sweep(&file.dir, Layout::FILE, &|pid| is_gone(&machine, pid));
     if app.json {
@@ -98,24 +111,29 @@ impl LayoutFile {
         self.dir.path().join(Layout::FILE).to_string_lossy().into_owned()
     }
 
-    /// The layout to edit. What is not understood is not written over.
-    pub(super) fn read(&self) -> Result<Layout, Failure> {
+    /// The layout to edit, and whether there is one. What is not understood is not written over.
+    fn read(&self) -> Result<(Layout, bool), Failure> {
         match self.dir.read(Layout::FILE, LAYOUT_BYTES) {
-            Ok(file) => Layout::parse(&file.bytes).map_err(|error| {
+            Ok(file) => Layout::parse(&file.bytes).map(|layout| (layout, true)).map_err(|error| {
                 Failure::new(Code::Io, format!("cannot edit {}: {error}", self.path()))
                     .hint("mend the file or move it away")
                     .path(self.path())
             }),
-            Err(problem) if matches!(problem.reason, Reason::Missing | Reason::Empty) => Ok(Layout::default()),
+            Err(problem) if problem.reason == Reason::Missing => Ok((Layout::default(), false)),
+            Err(problem) if problem.reason == Reason::Empty => Ok((Layout::default(), true)),
             Err(problem) => Err(Failure::new(Code::Io, format!("cannot read {}: {problem}", self.path()))
                 .path(self.path())
                 .errno(problem.errno)),
         }
     }
 
-    pub(super) fn write(&self, layout: &Layout) -> Result<(), Failure> {
+    /// False when there was no layout to edit and there is one now: a first layout replaces none.
+    fn write(&self, layout: &Layout, is_there: bool) -> Result<bool, Failure> {
+        if !is_there {
+            return Ok(self.dir.create_new(Layout::FILE, &layout.to_bytes())?.is_some());
+        }
         self.dir.write(Layout::FILE, &layout.to_bytes())?;
-        Ok(())
+        Ok(true)
     }
 }
 
