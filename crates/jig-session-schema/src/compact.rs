@@ -55,7 +55,6 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    #[inline]
     fn raw(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }
@@ -182,15 +181,24 @@ impl<'w, 'a> Items<'w, 'a> {
         Ok(())
     }
 
-    /// The key of a field is known when the program is built. Written in place, nothing of it is left to look at.
-    #[inline(always)]
     fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
-        self.comma();
-        debug_assert!(!key.bytes().any(is_special), "a field's name needs no escapes: {key}");
-        self.writer.text.push(b'"');
-        self.writer.raw(key);
-        self.writer.raw("\":");
+        self.key(key);
         value.serialize(&mut *self.writer)
+    }
+
+    /// The key of a field needs no look: it is a name of the program's own. One function for all of them, since there are
+    /// hundreds, and what each adds to the program is memory of every process that runs it.
+    #[inline(never)]
+    fn key(&mut self, key: &'static str) {
+        debug_assert!(!key.bytes().any(is_special), "a field's name needs no escapes: {key}");
+        let text = &mut *self.writer.text;
+        text.reserve(key.len() + 4);
+        if !std::mem::take(&mut self.first) {
+            text.push(b',');
+        }
+        text.push(b'"');
+        text.extend_from_slice(key.as_bytes());
+        text.extend_from_slice(b"\":");
     }
 
     fn close(self) {
@@ -341,7 +349,6 @@ macro_rules! items {
             type Ok = ();
             type Error = Error;
 
-            #[inline(always)]
             fn $method<T: Serialize + ?Sized>(&mut self, $($key: &'static str,)? value: &T) -> Result<(), Error> {
                 self.$does($($key,)? value)
             }

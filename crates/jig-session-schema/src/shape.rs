@@ -134,7 +134,6 @@ struct Struct<S>(S);
 impl<S: SerializeStruct> Fields for Struct<S> {
     type Error = S::Error;
 
-    #[inline(always)]
     fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), S::Error> {
         self.0.serialize_field(key, value)
     }
