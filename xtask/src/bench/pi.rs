@@ -1,7 +1,7 @@
 //! A real Pi: what the bridge adds to its start and to its runs, and how soon the status file goes at its end.
 //!
-//! Both are differences to a baseline of the same run: a start with an extension that does nothing, since the first
-//! extension of any kind makes Pi load its TypeScript loader, and a line that goes to `cat` and back.
+//! Both are differences to a baseline of the same run: a start without extensions, and a line that goes to `cat` and back.
+//! The first extension of any kind makes Pi load its TypeScript loader, so one that does nothing is measured too.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

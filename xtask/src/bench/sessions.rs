@@ -28,7 +28,7 @@ pub(super) fn publish(bench: &Bench, report: &mut Report) -> anyhow::Result<()> 
         let (ours, base) = (world.root().to_path_buf(), world.work());
         let ours = Run::new(|| bench.programs.baseline("publish-loop", &[&ours, changes]));
         let base = Run::new(|| bench.programs.baseline("replace-file", &[&base, changes]));
-        let pair = pair(&ours, &base, bench.rounds, 1)?;
+        let pair = pair(&ours, &base, bench.rounds, 4)?;
         let what = format!("{CHANGES} changes of 4 KiB, {place}");
         report.ratio("publish", &what, &pair, What::Cpu, 1.5);
         report.ratio("publish", &what, &pair, What::Wall, 1.5);
@@ -63,7 +63,7 @@ fn publisher_memory(bench: &Bench) -> anyhow::Result<f64> {
 pub(super) fn list(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     let sleepers = Sleepers::start(50)?;
     let mut costs = Vec::new();
-    for (count, times) in [(10, 40), (100, 20), (1000, 5), (10_000, 1)] {
+    for (count, times) in [(10, 40), (100, 20), (1000, 8), (10_000, 3)] {
         let world = World::new("ls", None)?;
         fill_sessions(&world, &sleepers, count)?;
         let folder = world.sessions();
