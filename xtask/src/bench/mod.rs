@@ -11,6 +11,7 @@ mod report;
 mod sessions;
 mod world;
 
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail, ensure};
@@ -88,11 +89,12 @@ fn peak_of_one(command: &[String]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The peak memory of a program in MiB.
+/// The peak memory of a program in MiB, as it is when the program was read from the disk.
 fn peak(command: &Command) -> anyhow::Result<f64> {
     let me = std::env::current_exe().context("xtask's own path")?;
     let mut outer = Command::new(me);
-    outer.args(["bench", "peak"]).arg(command.get_program()).args(command.get_args());
+    let program = world::as_read(Path::new(command.get_program()))?;
+    outer.args(["bench", "peak"]).arg(program).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => outer.env(name, value),

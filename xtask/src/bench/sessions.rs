@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::measure::{Run, What, median, memory_folder, pair, status_mib};
 use super::report::Report;
-use super::world::{Sleepers, World, fill_sessions};
+use super::world::{Sleepers, World, as_read, fill_sessions};
 use super::{Bench, peak};
 
 /// Changes that are published one by one.
@@ -39,7 +39,8 @@ pub(super) fn publish(bench: &Bench, report: &mut Report) -> anyhow::Result<()> 
 
 fn publisher_memory(bench: &Bench) -> anyhow::Result<f64> {
     let world = World::new("memory", None)?;
-    let mut command = bench.programs.jig(&world, &["publish", "--agent", "bench"]);
+    let mut command = world.command(as_read(bench.programs.ours())?);
+    command.args(["publish", "--agent", "bench"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let mut stdin = child.stdin.take().context("stdin is a pipe")?;
     let first = json!({ "event": "session", "schema": 1, "session": "s-1", "pid": std::process::id() });
