@@ -21,7 +21,7 @@ const MARK: &str = "lock.fallback";
 pub(crate) struct Lock<'b> {
     /// Goes first: who waits for the kernel's lock finds this one free.
     files: Option<FileLock<'b>>,
-    _kernel: Option<KernelLock>,
+    kernel: Option<KernelLock>,
 }
 
 /// Who stands in the way.
@@ -48,7 +48,7 @@ impl<'w> Bus<'w> {
         let dir = self.dir()?;
         match self.acquire(dir, self.lock_wait)? {
             Ok(lock) => {
-                if let Some(kernel) = &lock._kernel {
+                if let Some(kernel) = &lock.kernel {
                     // Who waits in vain can then say for whom. The lock holds whether this can be written or not.
                     let _ = kernel.sign(&format!("{} {}\n", self.world.this().0, self.world.this().1));
                 }
@@ -85,10 +85,10 @@ impl<'w> Bus<'w> {
             Err(error) => return Err(error.into()),
         };
         if kernel.is_some() && dir.stamp(MARK)?.is_none() {
-            return Ok(Ok(Lock { files: None, _kernel: kernel }));
+            return Ok(Ok(Lock { files: None, kernel }));
         }
         Ok(match FileLock::acquire(dir, self.world, end)? {
-            Ok(files) => Ok(Lock { files: Some(files), _kernel: kernel }),
+            Ok(files) => Ok(Lock { files: Some(files), kernel }),
             Err(standing) => Err(Busy::Files(standing)),
         })
     }

@@ -18,21 +18,20 @@ impl Quotes {
     /// Looks once over a text. Escapes and what may not stand in a string are checked here.
     pub(crate) fn of(text: &str) -> Result<Self, Odd> {
         let text = text.as_bytes();
-        let mut quotes = Self { blocks: Vec::with_capacity(text.len() / BLOCK + 1), escapes: false };
+        let mut found = Vec::with_capacity(text.len() / BLOCK + 1);
         let (blocks, rest) = text.as_chunks::<BLOCK>();
         let mut last = [b' '; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
         let mut state = State::default();
         for block in blocks.iter().chain(std::iter::once(&last)) {
-            let (mut found, odd) = marks(block);
+            let (mut quotes, odd) = marks(block);
             if odd || state.escaped {
-                state.check(text, quotes.blocks.len() * BLOCK, block, &mut found)?;
-                quotes.escapes |= state.escapes;
+                state.check(text, found.len() * BLOCK, block, &mut quotes)?;
             }
-            state.inside ^= found.count_ones() & 1 == 1;
-            quotes.blocks.push(found);
+            state.inside ^= quotes.count_ones() & 1 == 1;
+            found.push(quotes);
         }
-        Ok(quotes)
+        Ok(Self { blocks: found, escapes: state.escapes })
     }
 
     /// The index after the next quote, which closes the string whose text begins here.
@@ -60,6 +59,7 @@ struct State {
     inside: bool,
     /// Its first byte follows a backslash.
     escaped: bool,
+    /// There were backslashes in the blocks before.
     escapes: bool,
 }
 

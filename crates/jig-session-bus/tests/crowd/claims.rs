@@ -88,6 +88,7 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
         let job = [
             ("JIG_CROWD", folder.path().display().to_string()),
             ("JIG_CROWD_WORKER", format!("{worker}-{life}")),
+            ("JIG_CROWD_ACCIDENTS", "100".to_owned()),
             ("JIG_CROWD_ATTEMPTS", left.to_string()),
         ];
         start("claims::claiming_worker", &job)
@@ -126,13 +127,14 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
     assert!(matches!(last.claim(&me(&system, "last"), &all, None), Ok(Claimed::Held { .. })));
 }
 
-/// A worker's job; nothing without one.
+/// A worker's job; nothing without one. With accidents, one in so many of its grants is its end.
 #[test]
 fn claiming_worker() {
     let (Some(folder), Some(name)) = (job_folder(), variable("JIG_CROWD_WORKER")) else { return };
     let Some(attempts) = variable("JIG_CROWD_ATTEMPTS").and_then(|attempts| attempts.parse::<u64>().ok()) else {
         return;
     };
+    let accidents = variable("JIG_CROWD_ACCIDENTS").and_then(|accidents| accidents.parse::<u64>().ok());
     let system = System::new();
     let bus = bus(&folder, &system);
     let me = me(&system, &format!("s-{name}"));
@@ -158,7 +160,7 @@ fn claiming_worker() {
             for path in &claimed {
                 note("G", path);
             }
-            if dice.roll(100) == 0 {
+            if accidents.is_some_and(|accidents| dice.roll(accidents) == 0) {
                 for path in &claimed {
                     note("R", path);
                 }

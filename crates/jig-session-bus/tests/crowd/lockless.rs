@@ -7,10 +7,10 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use jig_session_bus::path::ClaimPath;
-use jig_session_bus::{Claimed, Release, System};
+use jig_session_bus::{Claimed, System};
 
-use crate::claims::{held, paths, violations};
-use crate::worker::{Dice, bus, folder, full, job_folder, me, nanos, say, start_by, variable, was_killed};
+use crate::claims::{held, tried, violations};
+use crate::worker::{bus, folder, full, me, nanos, say, start_by, was_killed};
 
 /// Starts what follows without locks: the kernel refuses them.
 fn refuse(errno: &str) -> Vec<String> {
@@ -38,27 +38,28 @@ fn standing(bus: &Path) -> Vec<u32> {
 struct Worker {
     number: usize,
     life: usize,
-    left: usize,
+    left: u64,
     child: Child,
     /// When it was killed by us.
     killed: Option<u64>,
 }
 
 impl Worker {
-    fn begin(folder: &Path, number: usize, life: usize, left: usize) -> Self {
+    fn begin(folder: &Path, number: usize, life: usize, left: u64) -> Self {
         let job = [
             ("JIG_CROWD", folder.display().to_string()),
-            ("JIG_CROWD_LOCKLESS", format!("{number}-{life}")),
+            ("JIG_CROWD_WORKER", format!("{number}-{life}")),
             ("JIG_CROWD_ATTEMPTS", left.to_string()),
         ];
         let by = refuse(if number.is_multiple_of(2) { "ENOLCK" } else { "EOPNOTSUPP" });
-        let child = start_by(&by, "lockless::lockless_claimer", &job);
+        let child = start_by(&by, "claims::claiming_worker", &job);
         Self { number, life, left, child, killed: None }
     }
 
     /// Notes the ends of what it held when it was killed; gives how often it had tried.
-    fn bury(&self, folder: &Path) -> usize {
-        let notes = folder.join("notes").join(format!("{}-{}", self.number, self.life));
+    fn bury(&self, folder: &Path) -> u64 {
+        let name = format!("{}-{}", self.number, self.life);
+        let notes = folder.join("notes").join(&name);
         let text = fs::read_to_string(&notes).unwrap_or_default();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
         let count = |word: &str, path: &str| lines.iter().filter(|line| line[0] == word && line[1] == path).count();
@@ -73,7 +74,7 @@ impl Worker {
                 writeln!(notes, "R {path} {}", self.killed.expect("it was killed by us")).expect("noted");
             }
         }
-        count("T", "-")
+        tried(folder, &name)
     }
 }
 
@@ -85,22 +86,22 @@ fn no_two_hold_overlapping_paths_where_there_are_no_locks() {
         let _ = writeln!(std::io::stderr(), "SKIPPED {name}: python3, or a kernel that filters calls, is not there");
         return;
     }
-    let (workers, attempts, most_kills) = if full() { (16, 300, 60) } else { (6, 40, 8) };
+    let (workers, attempts, most_kills) = if full() { (16, 300_u64, 60) } else { (6, 40, 8) };
     let folder = folder();
     fs::create_dir(folder.path().join("notes")).expect("a folder");
     let end = Instant::now() + Duration::from_secs(if full() { 1800 } else { 300 });
     let mut crowd: Vec<Worker> = (0..workers).map(|number| Worker::begin(folder.path(), number, 0, attempts)).collect();
     let system = System::new();
     let last = bus(folder.path(), &system);
-    let (mut kills, mut tried) = (0, 0);
+    let (mut kills, mut tries) = (0, 0);
     let mut next_kill = Instant::now();
     while !crowd.is_empty() {
-        assert!(Instant::now() < end, "the crowd does not end: {kills} kills, {tried} tries of those that ended");
+        assert!(Instant::now() < end, "the crowd does not end: {kills} kills, {tries} tries of those that ended");
         let mut reborn = Vec::new();
         crowd.retain_mut(|worker| {
             let Some(status) = worker.child.try_wait().expect("ours") else { return true };
             let done = worker.bury(folder.path());
-            tried += done;
+            tries += done;
             if was_killed(status) {
                 reborn.push((worker.number, worker.life + 1, worker.left.saturating_sub(done).max(1)));
             } else {
@@ -123,10 +124,10 @@ fn no_two_hold_overlapping_paths_where_there_are_no_locks() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let held = held(folder.path());
-    assert!(tried >= workers * attempts, "{tried} tries");
-    assert!(held.len() > attempts / 4, "somebody wins: {} grants of {tried}", held.len());
+    assert!(tries >= workers as u64 * attempts, "{tries} tries");
+    assert!(held.len() as u64 > attempts / 4, "somebody wins: {} grants of {tries}", held.len());
     assert!(kills >= 3, "{kills} holders were killed");
-    let about = format!("{} grants of {tried}, {kills} holders killed", held.len());
+    let about = format!("{} grants of {tries}, {kills} holders killed", held.len());
     assert_eq!(violations(&held), 0, "{about}");
     say(&about);
     // Everybody has ended or died: the whole place is free at the next call, also of one that has locks.
@@ -135,39 +136,4 @@ fn no_two_hold_overlapping_paths_where_there_are_no_locks() {
     assert!(last.prune_if_free().expect("pruned"), "the lock is free");
     assert_eq!(standing(last.path()), [0; 0], "and no file of the lock is left");
     assert!(last.path().join("lock.fallback").exists(), "the lock of files was taken");
-}
-
-/// A worker's job; nothing without one.
-#[test]
-fn lockless_claimer() {
-    let (Some(folder), Some(name)) = (job_folder(), variable("JIG_CROWD_LOCKLESS")) else { return };
-    let Some(attempts) = variable("JIG_CROWD_ATTEMPTS").and_then(|attempts| attempts.parse::<u64>().ok()) else {
-        return;
-    };
-    let system = System::new();
-    let bus = bus(&folder, &system);
-    let me = me(&system, &format!("s-{name}"));
-    let mut notes = fs::File::create(folder.join("notes").join(&name)).expect("a file");
-    let mut dice = Dice::new(name.bytes().fold(7, |seed, byte| seed * 31 + u64::from(byte)));
-    let paths = paths();
-    let mut note = |word: &str, path: &str| {
-        notes.write_all(format!("{word} {path} {}\n", nanos()).as_bytes()).expect("noted");
-    };
-    for _ in 0..attempts {
-        let path = &paths[dice.roll(paths.len() as u64) as usize];
-        let asked = [ClaimPath { path: path.clone(), dir: true }];
-        let claimed = bus.claim(&me, &asked, None).expect("the bus works");
-        note("T", "-");
-        if let Claimed::Held { claimed, .. } = claimed {
-            for path in &claimed {
-                note("G", path);
-            }
-            std::thread::yield_now();
-            for path in &claimed {
-                note("R", path);
-            }
-            bus.release(&me, &Release::All).expect("released");
-        }
-    }
-    bus.leave(&me).expect("left");
 }
