@@ -40,9 +40,11 @@ pub(crate) fn python_venv(packages: &[&str]) -> anyhow::Result<PathBuf> {
             apt_install(&["python3-venv"])?;
             venv()?;
         }
-        ran(Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
-            .args(packages))
+        asking(
+            Command::new(&python)
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
+                .args(packages),
+        )
     })?;
     Ok(python)
 }
@@ -53,10 +55,12 @@ pub(crate) fn npm(packages: &[&str]) -> anyhow::Result<PathBuf> {
     once(&folder, packages, || {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         fs::write(folder.join("package.json"), "{ \"private\": true }\n").context("cannot write package.json")?;
-        ran(Command::new("npm")
-            .args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
-            .arg(&folder)
-            .args(packages))
+        asking(
+            Command::new("npm")
+                .args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
+                .arg(&folder)
+                .args(packages),
+        )
     })?;
     Ok(folder.join("node_modules"))
 }
@@ -70,6 +74,11 @@ fn once(folder: &Path, packages: &[&str], work: impl FnOnce() -> anyhow::Result<
     }
     work()?;
     fs::write(&mark, wanted).with_context(|| format!("cannot write {}", mark.display()))
+}
+
+/// A registry that stumbles once is asked again.
+fn asking(command: &mut Command) -> anyhow::Result<()> {
+    ran(command).or_else(|_| ran(command))
 }
 
 fn ran(command: &mut Command) -> anyhow::Result<()> {

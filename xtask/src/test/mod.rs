@@ -104,9 +104,26 @@ fn whole(name: &str, mut command: Command) -> anyhow::Result<Found> {
     let passed = ran.lines.iter().rev().find_map(|line| count(line, " passed"));
     found.passed = passed.unwrap_or(usize::from(ran.status.success()));
     if !ran.status.success() {
-        found.failed.push(format!("{name} ended with {}", ran.status));
+        found.failed.push(format!("{name} ended with {}{}", ran.status, why(&ran)));
     }
     Ok(found)
+}
+
+/// A command that asks a registry: one that stumbles once is asked again.
+fn asking(name: &str, args: &[&str]) -> anyhow::Result<Found> {
+    let found = whole(name, cargo(args))?;
+    if found.failed.is_empty() {
+        return Ok(found);
+    }
+    say(&format!("    once more, as a registry may have stumbled: {}", found.failed.join("; ")));
+    whole(name, cargo(args))
+}
+
+/// The first error that a program told, with the lines of its cause, for the one line a failure gets.
+fn why(ran: &Ran) -> String {
+    let from = ran.lines.iter().position(|line| line.starts_with("error")).unwrap_or(ran.lines.len());
+    let told: Vec<_> = ran.lines.iter().skip(from).map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    told.iter().take(6).map(|line| format!(" | {line}")).collect()
 }
 
 fn xtask(args: &[&str]) -> Command {
@@ -170,21 +187,23 @@ fn count(line: &str, word: &str) -> Option<usize> {
     before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Every published crate builds from its own archive.
+/// Every published crate builds from its own archive. What it is built of is fetched first, so that the registry is
+/// asked in one place.
 fn package() -> anyhow::Result<Found> {
-    let args =
-        ["package", "--quiet", "--workspace", "--exclude", "xtask", "--exclude", "jig-session-tests", "--allow-dirty"];
-    whole("cargo package", cargo(&args))
+    let fetched = asking("cargo fetch", &["fetch", "--quiet", "--locked"])?;
+    if !fetched.failed.is_empty() {
+        return Ok(fetched);
+    }
+    let args = ["package", "--quiet", "--offline", "--workspace", "--allow-dirty"];
+    whole("cargo package", cargo(&[&args[..], &["--exclude", "xtask", "--exclude", "jig-session-tests"]].concat()))
 }
 
 /// The README's install line, from the checkout.
 fn install() -> anyhow::Result<Found> {
     let place = target().join("install");
     let place = place.to_string_lossy();
-    let mut found = whole(
-        "cargo install",
-        cargo(&["install", "--quiet", "--path", "crates/jig-session", "--root", &place, "--force"]),
-    )?;
+    let args = ["install", "--quiet", "--path", "crates/jig-session", "--root", &place, "--force"];
+    let mut found = asking("cargo install", &args)?;
     let program = target().join("install/bin/jig-session");
     let ran = run(Command::new(&program).arg("--version").current_dir(root()), |_| true)?;
     found.check(ran.status.success(), "the installed program runs");

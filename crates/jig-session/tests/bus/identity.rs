@@ -3,7 +3,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Output, TestEnvironment, finish, identity, skipped};
+use crate::common::{Output, TestEnvironment, finish, identity, install_program, skipped};
 use crate::town::Town;
 
 /// An agent's program: a shell under the agent's name, so that it is a process of that name above ours.
@@ -13,7 +13,7 @@ fn agent(env: &TestEnvironment, name: &str) -> PathBuf {
     let path = folder.join(name);
     if !path.exists() {
         let shell = Path::new("/bin/sh").canonicalize().expect("a shell");
-        std::fs::copy(shell, &path).expect("a copy");
+        install_program(&shell, &path);
     }
     path
 }

@@ -230,6 +230,13 @@ pub fn replace(path: &Path, bytes: &[u8]) {
     fs::rename(&temporary, path).expect("the file can be replaced");
 }
 
+/// Puts a program at `to`, to be started by tests. Copied by another process: a descriptor open for writing, inherited
+/// by a child that another test is just starting, would make the program "busy".
+pub fn install_program(from: &Path, to: &Path) {
+    let copied = Command::new("install").args(["-m", "755"]).arg(from).arg(to).status().expect("install runs");
+    assert!(copied.success(), "{} cannot be copied", from.display());
+}
+
 /// Makes a folder and its parents with mode 0700.
 pub fn private_dir(path: &Path) -> PathBuf {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).expect("the folder can be made");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Output, TestEnvironment, eventually, finish, skipped};
+use crate::common::{Output, TestEnvironment, eventually, finish, install_program, skipped};
 
 /// A server on a socket in the test's own folder; killed when dropped.
 pub(crate) struct Tmux {
@@ -160,15 +160,14 @@ pub(crate) fn search_path() -> OsString {
 
 /// Puts a script named `tmux` first on PATH. `$real` is the real program with its arguments to follow.
 pub(crate) fn wrap(env: &TestEnvironment, script: &str) {
-    use std::os::unix::fs::PermissionsExt;
     let path = search_path();
     let real = std::env::split_paths(&path).map(|folder| folder.join("tmux")).find(|file| file.is_file());
     let real = real.expect("tmux is on PATH");
     let bin = folder(env, "bin");
-    let file = bin.join("tmux");
-    fs::write(&file, format!("#!/bin/sh\nreal='{}'\n{script}\nexec \"$real\" \"$@\"\n", real.display()))
+    let text = bin.join("tmux.sh");
+    fs::write(&text, format!("#!/bin/sh\nreal='{}'\n{script}\nexec \"$real\" \"$@\"\n", real.display()))
         .expect("it can be written");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("the mode can be set");
+    install_program(&text, &bin.join("tmux"));
     let mut folders = vec![bin];
     folders.extend(std::env::split_paths(&path));
     env.set("PATH", std::env::join_paths(folders).expect("no folder holds a colon"));
