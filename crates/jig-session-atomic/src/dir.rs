@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustix::fs::{Stat, stat};
@@ -21,6 +22,9 @@ pub struct PrivateDir {
     path: PathBuf,
     notices: Vec<Notice>,
     temp: TempName,
+    /// The number of a temporary that is in its place by now: the next one gets it again, since the system finds a name
+    /// it has just seen faster than a new one. 0: there is none, or it is in use.
+    pub(crate) spare: AtomicU32,
     /// Threads that share this folder remove one after the other.
     removing: Mutex<()>,
 }
@@ -193,7 +197,14 @@ impl PrivateDir {
     }
 
     pub(crate) fn assemble(held: Held, path: PathBuf, notices: Vec<Notice>) -> Self {
-        Self { held: RwLock::new(Arc::new(held)), path, notices, temp: TempName::default(), removing: Mutex::new(()) }
+        Self {
+            held: RwLock::new(Arc::new(held)),
+            path,
+            notices,
+            temp: TempName::default(),
+            spare: AtomicU32::new(0),
+            removing: Mutex::new(()),
+        }
     }
 
     pub(crate) fn with_notice(mut self, notice: Notice) -> Self {

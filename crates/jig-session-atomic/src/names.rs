@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How a folder's temporaries are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TempName {
-    /// `.<file>.tmp-<pid>-<8 hex>`: hidden, unique for every call, does not end in `.json`.
+    /// `.<file>.tmp-<pid>-<8 hex>`: hidden, no two at a time are the same, does not end in `.json`.
     #[default]
     Unique,
     /// `<file>.tmp-<pid>`, as pi-king's own writer names them. One per process: a leftover of an earlier process with
@@ -57,17 +57,22 @@ impl<'a> Leftover<'a> {
     }
 }
 
-/// `.<file>.<word>-<pid>-<8 hex>`.
+/// `.<file>.<word>-<pid>-<8 hex>`, unique for every call.
 pub(crate) fn unique(file: &OsStr, word: &str, pid: u32) -> OsString {
+    numbered(file, word, pid, random32(pid))
+}
+
+/// `.<file>.<word>-<pid>-<8 hex>` with this number.
+pub(crate) fn numbered(file: &OsStr, word: &str, pid: u32, number: u32) -> OsString {
     let mut name = OsString::with_capacity(file.len() + word.len() + 24);
     name.push(".");
     name.push(file);
-    name.push(format!(".{word}-{pid}-{:08x}", random32(pid)));
+    name.push(format!(".{word}-{pid}-{number:08x}"));
     name
 }
 
 /// A number that two calls hardly share. A clash costs another try, no more: files are made with `O_EXCL`.
-fn random32(pid: u32) -> u32 {
+pub(crate) fn random32(pid: u32) -> u32 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     (RandomState::new().hash_one((call, pid)) & 0xffff_ffff) as u32

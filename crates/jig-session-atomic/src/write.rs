@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fdatasync, fstat, fsync, openat, renameat, unlinkat};
 use rustix::io::Errno;
@@ -98,12 +99,12 @@ impl PrivateDir {
         Ok(Some(stamp))
     }
 
-    fn create_temporary<'a>(&self, held: &'a Held, name: &OsStr) -> Result<(Temporary<'a>, OwnedFd), Error> {
+    fn create_temporary<'a>(&'a self, held: &'a Held, name: &OsStr) -> Result<(Temporary<'a>, OwnedFd), Error> {
         let mut last = Errno::EXIST;
         for _ in 0..NAMES_TRIED {
-            let temporary = self.temporary_name(name);
+            let (number, temporary) = self.temporary_name(name);
             match openat(&held.fd, &temporary, TEMPORARY, Mode::RUSR | Mode::WUSR) {
-                Ok(fd) => return Ok((Temporary { held, name: temporary, placed: false }, fd)),
+                Ok(fd) => return Ok((Temporary { dir: self, held, name: temporary, number, placed: false }, fd)),
                 Err(errno @ Errno::EXIST) => {
                     last = errno;
                     if self.temp_name() == TempName::PerProcess {
@@ -118,14 +119,20 @@ impl PrivateDir {
         Err(self.os(Operation::Create, name, last))
     }
 
-    fn temporary_name(&self, name: &OsStr) -> OsString {
+    /// The name of the next temporary, and the number in it.
+    fn temporary_name(&self, name: &OsStr) -> (u32, OsString) {
         let pid = std::process::id();
         match self.temp_name() {
-            TempName::Unique => names::unique(name, "tmp", pid),
+            TempName::Unique => {
+                // Whoever takes the number has it alone; what is in use is not there to be taken.
+                let spare = self.spare.swap(0, Ordering::Relaxed);
+                let number = if spare == 0 { names::random32(pid) } else { spare };
+                (number, names::numbered(name, "tmp", pid, number))
+            }
             TempName::PerProcess => {
                 let mut temporary = name.to_owned();
                 temporary.push(format!(".tmp-{pid}"));
-                temporary
+                (0, temporary)
             }
         }
     }
@@ -133,8 +140,10 @@ impl PrivateDir {
 
 /// A temporary that is deleted on every way out but the one on which it was put in its place.
 struct Temporary<'a> {
+    dir: &'a PrivateDir,
     held: &'a Held,
     name: OsString,
+    number: u32,
     placed: bool,
 }
 
@@ -144,6 +153,7 @@ impl Drop for Temporary<'_> {
             // Nothing can be done about a failure; the next sweep takes the file.
             let _ = unlinkat(&self.held.fd, &self.name, AtFlags::empty());
         }
+        self.dir.spare.store(self.number, Ordering::Relaxed);
     }
 }
 
@@ -181,5 +191,28 @@ pub(crate) fn rename_new(from: &Held, name: &OsStr, to: &Held, new: &OsStr) -> R
         }
         Err(Errno::EXIST) => Ok(false),
         Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temporarys_number_is_used_again_and_never_twice_at_a_time() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let dir = PrivateDir::open(temp.path().join("d")).expect("made");
+        let held = dir.held();
+        let name = OsStr::new("a.json");
+        let create = || dir.create_temporary(&held, name).expect("made").0;
+        let (one, other) = (create(), create());
+        assert_ne!(one.number, other.number);
+        let number = one.number;
+        drop(one);
+        assert_eq!(create().number, number);
+        // A leftover of that name costs one more try.
+        std::fs::write(dir.path().join(names::numbered(name, "tmp", std::process::id(), number)), "").expect("written");
+        dir.write(name, b"1").expect("written");
+        assert_ne!(create().number, number);
     }
 }

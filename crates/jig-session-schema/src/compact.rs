@@ -43,6 +43,20 @@ fn special(word: u64) -> u64 {
     (quote | backslash | control) & HIGHS
 }
 
+/// Whether a string needs no escapes. Strings are short: eight bytes are one step, and the last step goes over some of
+/// them again rather than byte by byte.
+fn is_plain(bytes: &[u8]) -> bool {
+    let found = if let Some(last) = bytes.last_chunk::<8>() {
+        let (words, _) = bytes.as_chunks::<8>();
+        words.iter().fold(special(u64::from_le_bytes(*last)), |found, word| found | special(u64::from_le_bytes(*word)))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        special(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)))
+    } else {
+        return !bytes.iter().any(|byte| is_special(*byte));
+    };
+    found == 0
+}
+
 /// Whether a JSON string holds the byte only escaped.
 fn is_special(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..0x20)
@@ -63,44 +77,12 @@ impl Writer<'_> {
         let bytes = value.as_bytes();
         self.text.reserve(bytes.len() + 2);
         self.text.push(b'"');
-        let from = self.text.len();
-        if !self.plain(bytes) {
-            self.text.truncate(from);
+        if is_plain(bytes) {
+            self.text.extend_from_slice(bytes);
+        } else {
             self.escaped(bytes);
         }
         self.text.push(b'"');
-    }
-
-    /// Copies a string while it looks for what must be escaped; false when it has found some. Strings are short: eight
-    /// bytes are one step, and the last step goes over some of them again rather than byte by byte.
-    fn plain(&mut self, bytes: &[u8]) -> bool {
-        let from = self.text.len();
-        if let Some(last) = bytes.last_chunk::<8>() {
-            let mut rest = bytes;
-            while let Some((word, next)) = rest.split_first_chunk::<8>() {
-                if special(u64::from_le_bytes(*word)) != 0 {
-                    return false;
-                }
-                self.text.extend_from_slice(word);
-                rest = next;
-            }
-            if !rest.is_empty() {
-                self.text.truncate(from + bytes.len() - last.len());
-                self.text.extend_from_slice(last);
-            }
-            return special(u64::from_le_bytes(*last)) == 0;
-        }
-        if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-            self.text.extend_from_slice(first);
-            self.text.truncate(from + bytes.len() - last.len());
-            self.text.extend_from_slice(last);
-            let both = u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last));
-            return special(both) == 0;
-        }
-        bytes.iter().all(|byte| {
-            self.text.push(*byte);
-            !is_special(*byte)
-        })
     }
 
     fn escaped(&mut self, mut rest: &[u8]) {

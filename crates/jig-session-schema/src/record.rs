@@ -16,24 +16,12 @@ macro_rules! record {
         }
     ) => {
         $(#[doc = $about])*
-        #[derive(Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[doc = $doc])* pub $field: $Ty, )*
             /// Fields this version does not know; they are written again after the known ones.
             pub unknown: $crate::shape::Unknown,
-        }
-
-        // A derived one would not use again what the copy of a document has allocated before.
-        impl Clone for $Name {
-            fn clone(&self) -> Self {
-                Self { $( $field: self.$field.clone(), )* unknown: self.unknown.clone() }
-            }
-
-            fn clone_from(&mut self, source: &Self) {
-                $( self.$field.clone_from(&source.$field); )*
-                self.unknown.clone_from(&source.unknown);
-            }
         }
 
         impl $Name {

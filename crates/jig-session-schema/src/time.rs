@@ -135,32 +135,32 @@ fn civil_from_days(days: i64) -> (u32, u32, u32) {
 impl Timestamp {
     /// The 24 characters. By hand: a status file holds dozens of times and is written on every change.
     fn text(self) -> [u8; 24] {
-        let days = self.0.div_euclid(86_400_000);
-        let ms = (self.0 - days * 86_400_000) as u32;
-        let mut text = *b"0000-00-00T00:00:00.000Z";
-        text[..10].copy_from_slice(&date(days));
-        let clock = [(11, ms / 3_600_000), (14, ms / 60_000 % 60), (17, ms / 1000 % 60), (20, ms % 1000 / 10)];
-        put_pairs(&mut text, clock);
+        let minutes = self.0.div_euclid(60_000);
+        let ms = (self.0 - minutes * 60_000) as u32;
+        let mut text = minute(minutes);
+        put_pairs(&mut text, [(17, ms / 1000), (20, ms % 1000 / 10)]);
         text[22] = b'0' + (ms % 10) as u8;
         text
     }
 }
 
 thread_local! {
-    /// The day that was written last: nearly all times of a document are of one day.
-    static DAY: Cell<(i64, [u8; 10])> = const { Cell::new((0, *b"1970-01-01")) };
+    /// The minute that was written last: many times of a document are of one minute.
+    static MINUTE: Cell<(i64, [u8; 24])> = const { Cell::new((0, *b"1970-01-01T00:00:00.000Z")) };
 }
 
-/// The ten characters of a day, counted from 1970.
-fn date(days: i64) -> [u8; 10] {
-    let (known, text) = DAY.get();
-    if known == days {
+/// The first moment of a minute, counted from 1970.
+fn minute(minutes: i64) -> [u8; 24] {
+    let (known, text) = MINUTE.get();
+    if known == minutes {
         return text;
     }
-    let (year, month, day) = civil_from_days(days);
-    let mut text = *b"0000-00-00";
-    put_pairs(&mut text, [(0, year / 100), (2, year % 100), (5, month), (8, day)]);
-    DAY.set((days, text));
+    let (year, month, day) = civil_from_days(minutes.div_euclid(1440));
+    let of_day = minutes.rem_euclid(1440) as u32;
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    let pairs = [(0, year / 100), (2, year % 100), (5, month), (8, day), (11, of_day / 60), (14, of_day % 60)];
+    put_pairs(&mut text, pairs);
+    MINUTE.set((minutes, text));
     text
 }
 

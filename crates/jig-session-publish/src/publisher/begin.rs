@@ -67,7 +67,10 @@ impl Publisher {
         fresh.state_from = Some(from.clone());
         let place = self.place(&fresh, now).ok_or(Refused::EmptyId)?;
         let (status, written) = match place.own {
-            Some((own, stamp)) => ((*own).clone(), Some(Written { stamp, status: *own })),
+            Some((own, stamp)) => {
+                let written = Written::of(&own, stamp);
+                (*own, Some(written))
+            }
             None => (fresh, None),
         };
         let continued = written.is_some();
@@ -82,11 +85,11 @@ impl Publisher {
             let derived = self.derived_ticket(&session.status);
             session.memory.ticket = remembered(&session.status, derived.as_deref());
         }
-        let given = Given { at, from: from.clone(), repo: &super::file::repository };
+        let given = Given { at, from: from.clone(), repo: &|path| self.repositories.root(path, now.mono) };
         session.apply(&Event::Session(event.clone()), &given);
         Ok(Live {
             session,
-            name: place.name,
+            file: format!("{}.json", place.name),
             owner,
             capabilities: None,
             // Only a name that was looked at is taken.
@@ -202,12 +205,11 @@ impl Publisher {
         }
         self.swept = true;
         let (Some(dir), Some(live)) = (&self.dir, &self.live) else { return };
-        let own = format!("{}.json", live.name);
         let processes = &*self.setup.processes;
         let mut over: Vec<(std::ffi::OsString, Stamp)> = Vec::new();
         let scanned = dir.scan(limits::STATUS_BYTES, |entry| {
             let Ok((bytes, stamp)) = entry.content else { return };
-            if entry.name.to_str() == Some(&own) {
+            if entry.name.to_str() == Some(&live.file) {
                 return;
             }
             if Status::read(bytes).is_ok_and(|record| processes.verdict(&record.value).is_over()) {
@@ -225,7 +227,7 @@ impl Publisher {
 
     /// The ticket that the variable or the branch names, without what events say.
     fn derived_ticket(&self, status: &Status) -> Option<String> {
-        let branch = super::file::branch(&status.cwd);
+        let branch = super::repos::branch(&status.cwd);
         let sources = crate::around::Sources {
             named: &crate::around::Named::Unsaid,
             variable: self.setup.environment.get("JIG_TICKET"),

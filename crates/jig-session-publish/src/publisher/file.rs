@@ -1,10 +1,10 @@
 //! The file: written in one step, restored when it vanishes, left alone when another owns it, removed at the end.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_atomic::{PrivateDir, Reason, Stamp};
 use jig_session_schema::status::Status;
+use jig_session_schema::time::Timestamp;
 use jig_session_schema::{limits, names};
 
 use super::{Owner, Publisher};
@@ -18,7 +18,45 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What we wrote last.
 pub(super) struct Written {
     pub(super) stamp: Stamp,
-    pub(super) status: Status,
+    pub(super) text: Vec<u8>,
+    /// The `updatedAt` in the text.
+    pub(super) at: Option<Timestamp>,
+}
+
+impl Written {
+    /// A document that stands there already.
+    pub(super) fn of(status: &Status, stamp: Stamp) -> Self {
+        let mut text = Vec::new();
+        // What cannot be written differs from every text, and is then told of.
+        let _ = jig_session_schema::json::append(status, &mut text);
+        Self { stamp, text, at: status.updated_at }
+    }
+
+    /// Whether a document says nothing new: it is this text, or this text with another `updatedAt`.
+    fn says(&self, text: &[u8], at: Timestamp) -> bool {
+        self.text == text || self.at.is_some_and(|before| differs_in((&self.text, before), (text, at)))
+    }
+}
+
+/// Whether two texts of one length differ in one place only, where each has its time. A document has its `updatedAt`
+/// once, so no other time can be meant.
+fn differs_in((one, one_at): (&[u8], Timestamp), (other, other_at): (&[u8], Timestamp)) -> bool {
+    let (one_at, other_at) = (one_at.to_string(), other_at.to_string());
+    let place = || {
+        let from =
+            first_difference(one, other)?.checked_sub(first_difference(one_at.as_bytes(), other_at.as_bytes())?)?;
+        let (one, other) = (one.get(from..)?, other.get(from..)?);
+        Some(one.strip_prefix(one_at.as_bytes())? == other.strip_prefix(other_at.as_bytes())?)
+    };
+    one.len() == other.len() && place() == Some(true)
+}
+
+/// Where two texts differ first. Long equal parts are passed over in pieces.
+fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
+    const PIECE: usize = 64;
+    let piece = one.chunks(PIECE).zip(other.chunks(PIECE)).position(|(one, other)| one != other)? * PIECE;
+    let within = one[piece..].iter().zip(&other[piece..]).position(|(one, other)| one != other)?;
+    Some(piece + within)
 }
 
 /// Writes that fail.
@@ -67,29 +105,27 @@ impl Publisher {
         let (Some(dir), Some(live)) = (&self.dir, &mut self.live) else { return };
         live.dirty = false;
         let status = &mut live.session.status;
-        if let Some(written) = &live.written {
-            status.updated_at = written.status.updated_at;
-            if written.status == *status {
-                return;
-            }
-        }
         status.updated_at = Some(now.wall);
         if !bounded(status, &mut live.text) {
-            let message = format!("the status document of {} is larger than a reader takes", live.name);
+            let message = format!("the status document {} is larger than a reader takes", live.file);
             self.pause(message.clone(), now, message);
             return;
         }
-        match dir.write(format!("{}.json", live.name), &live.text) {
+        if let Some(written) = live.written.as_ref().filter(|written| written.says(&live.text, now.wall)) {
+            status.updated_at = written.at;
+            return;
+        }
+        match dir.write(&live.file, &live.text) {
             Ok(stamp) => {
-                // The copy of the last write is written over: a session's document is copied often.
-                let written = live.written.get_or_insert_with(|| Written { stamp, status: Status::new() });
-                written.stamp = stamp;
-                written.status.clone_from(status);
+                // The buffers change places: a document is written often, and what it needs is the same each time.
+                let former = live.written.take().map_or_else(Vec::new, |written| written.text);
+                let text = std::mem::replace(&mut live.text, former);
+                live.written = Some(Written { stamp, text, at: status.updated_at });
                 live.taking = false;
                 live.next_write = now.mono + limits::WRITE_INTERVAL;
                 live.next_check = now.mono + limits::RESTORE_INTERVAL;
                 if self.failing.take().is_some() {
-                    self.notes.push(format!("the status file is written again: {}.json", live.name));
+                    self.notes.push(format!("the status file is written again: {}", live.file));
                 }
             }
             Err(error) => {
@@ -126,7 +162,7 @@ impl Publisher {
         }
         if self.still_ours(now)
             && let (Some(dir), Some(live)) = (&self.dir, &mut self.live)
-            && let Ok(stamp) = dir.stamp(format!("{}.json", live.name))
+            && let Ok(stamp) = dir.stamp(&live.file)
             && live.written.as_ref().map(|written| written.stamp) != stamp
         {
             live.written = None;
@@ -143,8 +179,7 @@ impl Publisher {
         if live.taking {
             return true;
         }
-        let file = format!("{}.json", live.name);
-        let untouched = match dir.stamp(&file) {
+        let untouched = match dir.stamp(&live.file) {
             Ok(stamp) => live.written.as_ref().map(|written| written.stamp) == stamp && live.owner == Owner::Us,
             Err(_) => true,
         };
@@ -153,7 +188,7 @@ impl Publisher {
         }
         let ours = &live.session.status;
         let processes = &*self.setup.processes;
-        let owner = match found(dir, &file) {
+        let owner = match found(dir, &live.file) {
             Found::Nothing | Found::Unreadable => Owner::Us,
             Found::Foreign => Owner::Another,
             Found::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
@@ -169,7 +204,7 @@ impl Publisher {
             // Another session with the same safe name came first: ours takes its longer name.
             Found::Document(..) => {
                 if let Some(hashed) = names::hashed_name(&ours.session) {
-                    live.name = hashed;
+                    live.file = format!("{hashed}.json");
                     live.written = None;
                     live.dirty = true;
                 }
@@ -190,17 +225,17 @@ impl Publisher {
         if live.owner != Owner::Us {
             return;
         }
-        let file = format!("{}.json", live.name);
+        let file = &live.file;
         let ours = &live.session.status;
         // The version that we wrote last needs no look into it.
         let written = live.written.as_ref().map(|written| written.stamp);
-        let stamp = match written.filter(|stamp| dir.stamp(&file).ok().flatten() == Some(*stamp)) {
+        let stamp = match written.filter(|stamp| dir.stamp(file).ok().flatten() == Some(*stamp)) {
             Some(stamp) => stamp,
-            None => match found(dir, &file) {
+            None => match found(dir, file) {
                 Found::Document(found, stamp) if found.session == ours.session && same_process(&found, ours) => stamp,
                 Found::Unreadable => {
-                    if let Err(problem) = dir.read(&file, limits::STATUS_BYTES) {
-                        let path = dir.path().join(&file);
+                    if let Err(problem) = dir.read(file, limits::STATUS_BYTES) {
+                        let path = dir.path().join(file);
                         self.notes.push(format!("cannot read {}: {problem}; the file is left", path.display()));
                     }
                     return;
@@ -208,7 +243,7 @@ impl Publisher {
                 _ => return,
             },
         };
-        if let Err(error) = dir.remove_judged(&file, &stamp) {
+        if let Err(error) = dir.remove_judged(file, &stamp) {
             self.notes.push(error.to_string());
         }
     }
@@ -247,13 +282,27 @@ pub(super) fn same_process(one: &Status, other: &Status) -> bool {
     one.pid == other.pid && start(one) == start(other)
 }
 
-/// The root of the repository that holds a path.
-pub(super) fn repository(path: &Path) -> Option<PathBuf> {
-    let repository = jig_session_git::Repository::discover(path).ok().flatten()?;
-    repository.worktree().map(Path::to_owned)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The branch that is checked out where the session works.
-pub(super) fn branch(cwd: &str) -> Option<String> {
-    jig_session_git::Repository::discover(cwd).ok().flatten()?.branch()
+    #[test]
+    fn a_document_with_another_updated_at_says_nothing_new() {
+        let time = |ms: i64| Timestamp::from_epoch_ms(1_796_000_000_000 + ms);
+        let text = |background: u32, nested: Timestamp, at: Timestamp| {
+            let rest = "x".repeat(200);
+            format!(r#"{{"background":{background},"own":{{"updatedAt":"{nested}"}},"updatedAt":"{at}","z":"{rest}"}}"#)
+        };
+        let stamp = Stamp { inode: 1, size: 1, modified_ns: 1 };
+        let written = Written { stamp, text: text(1, time(0), time(0)).into(), at: Some(time(0)) };
+        let says = |text: String, at| written.says(text.as_bytes(), at);
+        for later in [0, 1, 9_999, 86_400_000 * 400] {
+            assert!(says(text(1, time(0), time(later)), time(later)), "{later}");
+            assert!(!says(text(2, time(0), time(later)), time(later)), "{later}: a number");
+            assert!(!says(text(10, time(0), time(later)), time(later)), "{later}: a longer one");
+        }
+        assert!(!says(text(1, time(1), time(1)), time(1)), "another time beside it");
+        assert!(!says(text(1, time(1), time(0)), time(0)), "only another time");
+        assert!(!says(text(1, time(0), time(1)).replace('x', "y"), time(1)), "the text after it");
+    }
 }

@@ -5,8 +5,9 @@
 
 mod begin;
 mod file;
+mod repos;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_atomic::PrivateDir;
@@ -20,6 +21,7 @@ use crate::around::{self, Config, Named, Sources};
 use crate::processes::Processes;
 use crate::reduce::{Given, Session};
 use file::{Failing, Written};
+use repos::Repositories;
 
 /// What a publisher is made with.
 pub struct Setup {
@@ -85,13 +87,13 @@ enum Owner {
 /// One session that is being published.
 struct Live {
     session: Session,
-    /// The document's name, without `.json`.
-    name: String,
+    /// The document's name.
+    file: String,
     owner: Owner,
     capabilities: Option<CapabilitiesEvent>,
     /// What stands on disk, as far as we wrote it.
     written: Option<Written>,
-    /// The bytes of the last write, kept for their memory.
+    /// Where the next write's bytes are made.
     text: Vec<u8>,
     /// The session has begun and not been written yet: its first write takes the name, whoever stood there.
     taking: bool,
@@ -111,6 +113,7 @@ pub struct Publisher {
     dir: Option<PrivateDir>,
     live: Option<Live>,
     failing: Option<Failing>,
+    repositories: Repositories,
     swept: bool,
     notes: Vec<String>,
 }
@@ -119,7 +122,15 @@ impl Publisher {
     /// A publisher that has not begun a session; nothing is read or written yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        Self { setup, dir: None, live: None, failing: None, swept: false, notes: Vec::new() }
+        Self {
+            setup,
+            dir: None,
+            live: None,
+            failing: None,
+            repositories: Repositories::default(),
+            swept: false,
+            notes: Vec::new(),
+        }
     }
 
     /// Takes an event that `publish` or a bridge told.
@@ -175,7 +186,8 @@ impl Publisher {
 
     fn change(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
         let live = self.live.as_mut().ok_or(Refused::NotBegun)?;
-        let given = Given { at: event.at().unwrap_or(now.wall), from: from.clone(), repo: &file::repository };
+        let repo = |path: &Path| self.repositories.root(path, now.mono);
+        let given = Given { at: event.at().unwrap_or(now.wall), from: from.clone(), repo: &repo };
         live.session.apply(event, &given);
         live.dirty = true;
         match event {
@@ -194,7 +206,7 @@ impl Publisher {
             return;
         }
         let config = &self.setup.config;
-        let branch = file::branch(&live.session.status.cwd);
+        let branch = repos::branch(&live.session.status.cwd);
         let sources = Sources {
             named: &live.session.memory.ticket,
             variable: self.setup.environment.get("JIG_TICKET"),
@@ -202,7 +214,7 @@ impl Publisher {
         };
         let seen = around::look(config, sources);
         let before = live.session.status.clone();
-        live.session.around(&seen, &file::repository);
+        live.session.around(&seen, &|path| self.repositories.root(path, now.mono));
         live.dirty |= before != live.session.status;
         let changes = config.tickets.is_some() || !config.workflows.is_empty();
         live.next_around = if changes { now.mono + limits::RESTORE_INTERVAL } else { Duration::MAX };
@@ -282,14 +294,14 @@ impl Publisher {
     /// The document's name without `.json`, while this publisher owns the file: requests of that name are ours.
     #[must_use]
     pub fn owned_name(&self) -> Option<&str> {
-        self.live.as_ref().filter(|live| live.owner == Owner::Us).map(|live| live.name.as_str())
+        self.live.as_ref().filter(|live| live.owner == Owner::Us)?.file.strip_suffix(".json")
     }
 
     /// The status file's path, whether it is written yet or not. `None` without a session, and for a child's.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
         let live = self.live.as_ref().filter(|live| live.owner != Owner::Parent)?;
-        Some(self.setup.places.sessions.join(format!("{}.json", live.name)))
+        Some(self.setup.places.sessions.join(&live.file))
     }
 
     /// Whether what was published last is on disk.
