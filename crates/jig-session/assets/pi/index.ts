@@ -118,26 +118,19 @@ function printText(text: string): void {
   }
 }
 
-function pick(source: any, path: string[]): any {
-  if (source === null || typeof source !== "object") return path.length === 0 ? source : undefined;
-  if (path.length === 0) return source;
-  const value = source[path[0]];
-  if (value === undefined) return undefined;
-  const inner = pick(value, path.slice(1));
-  return inner === undefined ? undefined : { [path[0]]: inner };
-}
-
-function merge(left: any, right: any): any {
-  if (right === undefined) return left;
-  if (left === undefined || typeof left !== "object" || typeof right !== "object" || !left || !right) return right;
-  const out = { ...left };
-  for (const key of Object.keys(right)) out[key] = merge(out[key], right[key]);
-  return out;
-}
-
+// Takes the named fields out of an event.
 function picker(fields: string[]): (source: any) => any {
   const paths = fields.map((field) => field.split("."));
-  return (source) => paths.reduce((out, path) => merge(out, pick(source, path)), {} as any);
+  return (source) => {
+    const out: any = {};
+    for (const [name, inner] of paths) {
+      const value = inner === undefined ? source?.[name] : source?.[name]?.[inner];
+      if (value === undefined) continue;
+      if (inner === undefined) out[name] = value;
+      else (out[name] ??= {})[inner] = value;
+    }
+    return out;
+  };
 }
 
 const length = (value: unknown): number =>
@@ -268,6 +261,8 @@ export default function (pi: ExtensionAPI) {
   let told = ""; // the tools and skills the host knows of
   let sectionsTold = false; // the host knows the prompt by its sections
   const readMail = new Set<string>(); // mail that was read elsewhere than with the tool
+  let said = ""; // lines that have not left yet
+  let leaving: NodeJS.Immediate | undefined;
   let nextId = 1;
   const waiting = new Map<string, Answer>();
   const commandContexts = new Map<string, ExtensionCommandContext>();
@@ -275,9 +270,23 @@ export default function (pi: ExtensionAPI) {
   let panel: { lines: string[]; done: (value: any) => void; tui: any } | undefined;
   let ownPanel = false; // the dialog Pi is about to tell of is ours
 
+  // Lines leave in the order in which they were said.
+  const flush = () => {
+    clearImmediate(leaving);
+    leaving = undefined;
+    const text = said;
+    said = "";
+    if (text && child?.stdin?.writable && child.stdin.writableLength <= QUEUE_MAX) child.stdin.write(text);
+  };
+  // What Pi tells of leaves once Pi waits for something: its run need not wait for a pipe.
+  const sendSoon = (line: unknown) => {
+    if (!child) return;
+    said += `${JSON.stringify(line)}\n`;
+    leaving ??= setImmediate(flush);
+  };
   const send = (line: unknown) => {
-    if (!child?.stdin?.writable || child.stdin.writableLength > QUEUE_MAX) return;
-    child.stdin.write(`${JSON.stringify(line)}\n`);
+    sendSoon(line);
+    flush();
   };
 
   // The host must not keep Pi alive, but an answer Pi waits for must: in print mode nothing else
@@ -321,18 +330,19 @@ export default function (pi: ExtensionAPI) {
   };
 
   // A question Pi must not wait for: no answer in time is no answer.
-  const askBriefly = async (kind: string, line: Record<string, unknown>): Promise<any> => {
-    if (!child) return undefined;
-    const id = String(nextId++);
-    let timer: any;
-    const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ASK_MS)));
-    try {
-      return await Promise.race([ask(kind, line, undefined, id).catch(() => undefined), late]);
-    } finally {
-      clearTimeout(timer);
-      settle(id);
-    }
-  };
+  const askBriefly = (kind: string, line: Record<string, unknown>) =>
+    new Promise<any>((resolve) => {
+      if (!child) return resolve(undefined);
+      const id = String(nextId++);
+      const timer = setTimeout(() => settle(id)?.resolve(undefined), ASK_MS);
+      const end = (value?: any) => {
+        clearTimeout(timer);
+        resolve(value);
+      };
+      waiting.set(id, { resolve: end, reject: () => end() });
+      hold();
+      send({ t: kind, id, ...line });
+    });
 
   const offers = () => ({
     active: pi.getActiveTools(),
@@ -592,6 +602,7 @@ export default function (pi: ExtensionAPI) {
       return Promise.resolve();
     }
     child = mine;
+    said = ""; // for the one before
     guard = false;
     sectionsTold = false;
     hold();
@@ -688,7 +699,7 @@ export default function (pi: ExtensionAPI) {
       ctx = eventCtx;
       const picked = data(event);
       if (length(picked.args?.action) > NAME_UNITS) delete picked.args.action;
-      send({
+      sendSoon({
         t: "event", event: name, at: Date.now(), data: picked, ...extras(name, event),
         idle: eventCtx.isIdle(), pending: eventCtx.hasPendingMessages(),
         usage: WITH_USAGE.has(name) ? (eventCtx.getContextUsage() ?? null) : undefined,
@@ -697,7 +708,7 @@ export default function (pi: ExtensionAPI) {
   }
   for (const [name, fields] of Object.entries(BUS_EVENTS)) {
     const data = picker(fields);
-    pi.events?.on(name, (event: unknown) => send({ t: "bus", event: name, at: Date.now(), data: data(event) }));
+    pi.events?.on(name, (event: unknown) => sendSoon({ t: "bus", event: name, at: Date.now(), data: data(event) }));
   }
 
   on("session_shutdown", async (event) => {

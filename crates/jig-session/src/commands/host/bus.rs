@@ -437,6 +437,10 @@ impl Bus {
     }
 
     fn store(&self) -> Option<Store<'_>> {
+        // Where nobody has ever been on a bus, no repository need be looked for.
+        if !self.root.exists() {
+            return None;
+        }
         self.opened(Store::open_existing)
     }
 

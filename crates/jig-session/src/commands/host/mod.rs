@@ -157,9 +157,10 @@ impl Host {
         }
         match kind {
             "prompt" => {
-                self.tell(line, now)?;
+                // Pi waits for the answer, and for nothing else.
                 self.prompts.push(line.clone());
                 self.answer_prompts()?;
+                self.tell(line, now)?;
             }
             "guard" => {
                 let deny = self.bus.guard(line);
