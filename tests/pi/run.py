@@ -15,8 +15,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent
 SUITE_SECONDS = 420
-# What is also run on the oldest supported Pi: what depends on its events, its answers and its own ways.
-OLDEST = ["bus", "ends", "requests", "smoke", "status", "terminal"]
 
 
 def run(suite, env):
@@ -44,11 +42,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--pi", required=True)
     parser.add_argument("--program", required=True)
-    parser.add_argument("--oldest", action="store_true")
     parser.add_argument("suites", nargs="*")
     args = parser.parse_args()
     there = sorted(path.stem for path in (ROOT / "suites").glob("*.py"))
-    suites = [suite for suite in there if suite in (args.suites or (OLDEST if args.oldest else there))]
+    suites = [suite for suite in there if suite in (args.suites or there)]
     # The longest begin first.
     suites.sort(key=lambda suite: suite not in ("modes", "requests", "ends"))
     env = {**os.environ, "KIT_PI": args.pi, "KIT_PROGRAM": args.program, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}

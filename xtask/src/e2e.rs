@@ -1,8 +1,7 @@
-//! `cargo xtask e2e pi [--all] [SUITE...]`: the built program against a real Pi and a scripted model on loopback.
+//! `cargo xtask e2e pi [SUITE...]`: the built program against a real Pi and a scripted model on loopback.
 //!
 //! Pi comes from the npm registry by the committed lock files in `tests/pi/`, into the target folder, once for each
-//! change of a lock file. The oldest supported Pi runs the suites in which versions differ, with `--all` every one of
-//! them, and those that are named in any case. Where it cannot be had the task says `SKIPPED` and why; in CI that is a failure.
+//! change of a lock file. Where it cannot be had the task says `SKIPPED` and why; in CI that is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +11,13 @@ use anyhow::{Context, bail};
 
 use crate::run::{cargo, in_ci, root, run, say, target};
 
-/// A Pi that is tested, and whether it runs only the suites in which versions differ.
-const VERSIONS: &[(&str, bool)] = &[("1.6.0", false), ("1.3.0", true)];
+/// The versions of Pi that are tested: the newest, and the oldest that is supported.
+const VERSIONS: &[&str] = &["1.6.0", "1.3.0"];
 /// What must be there besides Pi: the program and an argument that makes it end at once.
 const PROGRAMS: &[(&str, &str)] = &[("npm", "--version"), ("python3", "--version"), ("tmux", "-V")];
 
 pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
-    let Some("pi") = args.first().map(String::as_str) else {
-        bail!("which agent? cargo xtask e2e pi [--all] [SUITE...]")
-    };
-    let all = args.iter().any(|arg| arg == "--all");
+    let Some("pi") = args.first().map(String::as_str) else { bail!("which agent? cargo xtask e2e pi [SUITE...]") };
     if let Some(why) = unavailable() {
         return skip(&why);
     }
@@ -31,7 +27,7 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     }
     let mut good = true;
     let mut passed = 0;
-    for (version, oldest) in VERSIONS {
+    for version in VERSIONS {
         let pi = match install(version) {
             Ok(pi) => pi,
             Err(error) => return skip(&format!("Pi {version} cannot be installed: {error:#}")),
@@ -39,10 +35,7 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
         let mut runner = Command::new("python3");
         runner.arg(root().join("tests/pi/run.py")).arg("--pi").arg(&pi);
         runner.arg("--program").arg(target().join("debug/jig-session"));
-        if *oldest && !all {
-            runner.arg("--oldest");
-        }
-        runner.args(args[1..].iter().filter(|arg| *arg != "--all"));
+        runner.args(&args[1..]);
         let ran = run(&mut runner, |_| true)?;
         good &= ran.status.success();
         let count = |line: &String| line.split_once(" passed")?.0.parse::<usize>().ok();
