@@ -251,6 +251,7 @@ export default function (pi: ExtensionAPI) {
 
   let ctx: ExtensionContext; // the newest context Pi handed out
   let child: ChildProcess | undefined;
+  let greeted = false; // it knows of the session
   let closing = false;
   let restarts = 0;
   let restart: { timer: NodeJS.Timeout; done: Promise<void> } | undefined; // the next host is on its way
@@ -280,7 +281,7 @@ export default function (pi: ExtensionAPI) {
   };
   // What Pi tells of leaves once Pi waits for something: its run need not wait for a pipe.
   const sendSoon = (line: unknown) => {
-    if (!child) return;
+    if (!child || !greeted) return;
     said += `${JSON.stringify(line)}\n`;
     leaving ??= setImmediate(flush);
   };
@@ -590,7 +591,7 @@ export default function (pi: ExtensionAPI) {
     };
   };
 
-  const start = (reason: string): Promise<void> => {
+  const launch = () => {
     const [program, ...args] = command;
     let buffer = "";
     let mine: ChildProcess;
@@ -599,9 +600,10 @@ export default function (pi: ExtensionAPI) {
       // No cwd: a working folder that was removed would make spawn fail.
       mine = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], detached: true });
     } catch {
-      return Promise.resolve();
+      return;
     }
     child = mine;
+    greeted = false;
     said = ""; // for the one before
     guard = false;
     sectionsTold = false;
@@ -627,7 +629,7 @@ export default function (pi: ExtensionAPI) {
       if (child !== mine) return;
       child = undefined;
       ready?.();
-      const again = !closing && restarts < RESTARTS;
+      const again = ctx && !closing && restarts < RESTARTS; // before a session there is nothing to go on with
       failWaiting(again ? LOST : ENDED);
       if (!again) return;
       let begun = () => {};
@@ -642,13 +644,19 @@ export default function (pi: ExtensionAPI) {
     };
     mine.once("error", gone);
     mine.once("exit", gone);
+  };
+
+  const start = async (reason: string): Promise<void> => {
+    if (!child) launch();
+    if (!child) return;
+    greeted = true;
     try {
       send(hello(reason));
     } catch {
-      mine.stdin?.end(); // Pi has replaced this session already
+      child.stdin?.end(); // Pi has replaced this session already
     }
-    loadCut(); // while the host begins
-    return new Promise((resolve) => {
+    loadCut(); // while the host answers
+    await new Promise<void>((resolve) => {
       const timer = setTimeout(() => ready?.(), START_MS);
       ready = () => {
         clearTimeout(timer);
@@ -679,7 +687,7 @@ export default function (pi: ExtensionAPI) {
     ctx = eventCtx;
     closing = false;
     shared[owner] = true;
-    if (!child) await start(_event.reason); // Pi before 0.80 may say it twice
+    if (!child || !greeted) await start(_event.reason); // Pi before 0.80 may say it twice
   });
   on("before_agent_start", async (event, eventCtx) => {
     ctx = eventCtx;
@@ -727,4 +735,6 @@ export default function (pi: ExtensionAPI) {
     if (mine.exitCode === null && mine.signalCode === null) mine.kill("SIGKILL");
     child = undefined;
   });
+
+  launch(); // the host begins while Pi is still starting, and answers at once when the session begins
 }
