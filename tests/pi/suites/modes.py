@@ -128,6 +128,18 @@ def switched_off():
         expect("session" not in kit.model_requests()[-1]["tools"], "no tool", kit.model_requests()[-1]["tools"])
 
 
+def a_pi_without_a_session_leaves_nothing():
+    with Kit() as kit:
+        log = kit.work / "hosts"
+        kit.env["JIG_SESSION_HOST"] = json.dumps(["sh", "-c", f'echo $$ >> "{log}"; exec "{PROGRAM}" host'])
+        for args in (["--help"], ["--list-models"]):
+            done = kit.run(*args)
+            expect(done.returncode == 0 and done.stderr == "", args, (done.returncode, done.stderr))
+        hosts = log.read_text().split() if log.exists() else []
+        wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in hosts), "the hosts to be gone")
+        expect(kit.status_files() == [], "no file", kit.status_files())
+
+
 def loaded_twice_it_works_once():
     with Kit() as kit:
         kit.extensions.append(str(BRIDGE))
@@ -208,7 +220,7 @@ def the_bridge_imports_nothing_that_can_be_missing():
 
 main([print_mode, json_mode, a_session_without_a_file_publishes, session_file_is_told_where_notify_is_silent,
       a_host_that_fails_does_not_hurt_the_run, a_host_of_another_protocol_is_answered_with_nothing, which_program_is_run,
-      switched_off, loaded_twice_it_works_once, a_working_folder_that_was_removed,
+      switched_off, a_pi_without_a_session_leaves_nothing, loaded_twice_it_works_once, a_working_folder_that_was_removed,
       a_run_that_ends_in_the_middle_of_an_answer_is_not_cut, a_tool_of_the_host_is_answered_in_print_mode,
       the_bridge_fits_pis_own_declarations, the_bridge_listens_to_nothing_that_makes_pi_work,
       the_bridge_imports_nothing_that_can_be_missing])
