@@ -51,8 +51,8 @@ const BUS_EVENTS: Record<string, string[]> = {
   "subagents:completed": ["id", "type"],
   "subagents:failed": ["id", "type"],
 };
-// Pi builds its whole context for this estimate, so it is asked for at the end of a run and not at each message.
-const WITH_USAGE = new Set(["agent_settled", "session_compact", "model_select"]);
+// Pi builds its whole context for this estimate, so it is asked for where the context itself changes, which is rare.
+const WITH_USAGE = new Set(["session_compact", "model_select"]);
 const GUARDED = new Set(["edit", "write"]);
 const CALLS = new Set([
   "pi.getActiveTools", "pi.setActiveTools", "pi.appendEntry", "pi.setSessionName", "pi.sendMessage",
