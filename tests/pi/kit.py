@@ -44,6 +44,15 @@ def wait_for(check, what="a condition", timeout=DEADLINE):
         time.sleep(0.02)
 
 
+def lives(pid):
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def read_lines(path):
     try:
         with open(path) as file:

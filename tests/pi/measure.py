@@ -14,21 +14,13 @@ import shutil
 import signal
 import time
 
-from kit import ROOT, Kit, Rpc, Tmux, expect, read_lines, wait_for
+from kit import ROOT, Kit, Rpc, Tmux, expect, lives, read_lines, wait_for
 
 TIMES = int(os.environ.get("MEASURE_TIMES", "10"))
 PROMPTS = int(os.environ.get("MEASURE_PROMPTS", "200"))  # of each kind, in each order
 WARM = 20  # an even number
 PAUSE = 0.03
 ONLY = os.environ.get("MEASURE_ONLY")
-
-
-def lives(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def measured(kit, pid, act):

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from kit import NODE, PI, PROGRAM, ROOT, Kit, Rpc, expect, main, read_lines, wait_for
+from kit import NODE, PI, PROGRAM, ROOT, Kit, Rpc, expect, lives, main, read_lines, wait_for
 
 BRIDGE = ROOT.parent.parent / "crates" / "jig-session" / "assets" / "pi" / "index.ts"
 
@@ -136,7 +136,7 @@ def a_pi_without_a_session_leaves_nothing():
             done = kit.run(*args)
             expect(done.returncode == 0 and done.stderr == "", args, (done.returncode, done.stderr))
         hosts = log.read_text().split() if log.exists() else []
-        wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in hosts), "the hosts to be gone")
+        wait_for(lambda: not any(lives(pid) for pid in hosts), "the hosts to be gone")
         expect(kit.status_files() == [], "no file", kit.status_files())
 
 
