@@ -4,12 +4,12 @@
 //! change of a lock file. Where it cannot be had the task says `SKIPPED` and why; in CI that is a failure.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
 
-use crate::run::{cargo, in_ci, root, run, say, target};
+use crate::run::{ask, cargo, in_ci, root, run, say, target};
 
 /// The versions of Pi that are tested: the newest, and the oldest that is supported.
 const VERSIONS: &[&str] = &["1.6.0", "1.3.0"];
@@ -81,16 +81,10 @@ pub(crate) fn install(version: &str) -> anyhow::Result<PathBuf> {
     }
     // No install script is needed; npm itself may run on an older Node than the packages ask for.
     let flags = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false", "--loglevel=error"];
-    // A registry that stumbles once is asked again.
-    let done = npm(&to, &flags)? || npm(&to, &flags)?;
-    if !done {
+    let ran = ask(Command::new("npm").args(flags).current_dir(&to), |_| true)?;
+    if !ran.status.success() {
         bail!("npm ci failed in {}", to.display());
     }
     fs::write(&stamp, &lock)?;
     Ok(to)
-}
-
-fn npm(folder: &Path, args: &[&str]) -> anyhow::Result<bool> {
-    let ran = run(Command::new("npm").args(args).current_dir(folder), |_| true)?;
-    Ok(ran.status.success())
 }

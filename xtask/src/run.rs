@@ -69,6 +69,16 @@ pub(crate) fn run(command: &mut Command, show: fn(&str) -> bool) -> anyhow::Resu
     Ok(Ran { status, lines })
 }
 
+/// As [`run`], for a command that asks a registry: one that stumbles once is asked again.
+pub(crate) fn ask(command: &mut Command, show: fn(&str) -> bool) -> anyhow::Result<Ran> {
+    let ran = run(command, show)?;
+    if ran.status.success() {
+        return Ok(ran);
+    }
+    say("    once more, as a registry may have stumbled");
+    run(command, show)
+}
+
 fn collect(stream: impl std::io::Read, show: fn(&str) -> bool) -> Vec<String> {
     let mut lines = Vec::new();
     for line in BufReader::new(stream).split(b'\n') {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::run::{in_ci, run, target};
+use crate::run::{Ran, ask, in_ci, run, target};
 use crate::test::packages::apt_install;
 use crate::test::{Found, missing};
 
@@ -33,17 +33,18 @@ pub(crate) fn python_venv(packages: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = target().join("py");
     let python = folder.join("bin/python");
     once(&folder, packages, || {
-        let venv = || ran(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+        let venv = || done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), run);
         if let Err(error) = venv() {
             // Debian keeps this part of Python in a package of its own.
             anyhow::ensure!(in_ci(), "{error:#}; on Debian: apt-get install python3-venv");
             apt_install(&["python3-venv"])?;
             venv()?;
         }
-        asking(
+        done(
             Command::new(&python)
                 .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
                 .args(packages),
+            ask,
         )
     })?;
     Ok(python)
@@ -55,11 +56,12 @@ pub(crate) fn npm(packages: &[&str]) -> anyhow::Result<PathBuf> {
     once(&folder, packages, || {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         fs::write(folder.join("package.json"), "{ \"private\": true }\n").context("cannot write package.json")?;
-        asking(
+        done(
             Command::new("npm")
                 .args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
                 .arg(&folder)
                 .args(packages),
+            ask,
         )
     })?;
     Ok(folder.join("node_modules"))
@@ -76,14 +78,12 @@ fn once(folder: &Path, packages: &[&str], work: impl FnOnce() -> anyhow::Result<
     fs::write(&mark, wanted).with_context(|| format!("cannot write {}", mark.display()))
 }
 
-/// A registry that stumbles once is asked again.
-fn asking(command: &mut Command) -> anyhow::Result<()> {
-    ran(command).or_else(|_| ran(command))
-}
-
-fn ran(command: &mut Command) -> anyhow::Result<()> {
+/// The command ended well, or what it said last.
+fn done(command: &mut Command, how: Runner) -> anyhow::Result<()> {
     let name = format!("{command:?}");
-    let ran = run(command, |_| false)?;
+    let ran = how(command, |_| false)?;
     anyhow::ensure!(ran.status.success(), "{name} failed: {}", ran.lines.last().map_or("no output", String::as_str));
     Ok(())
 }
+
+type Runner = fn(&mut Command, fn(&str) -> bool) -> anyhow::Result<Ran>;

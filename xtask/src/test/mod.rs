@@ -7,7 +7,7 @@ mod readme;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::run::{Ran, cargo, in_ci, root, run, say, target};
+use crate::run::{Ran, ask, cargo, in_ci, root, run, say, target};
 
 /// What a step found.
 #[derive(Default)]
@@ -99,24 +99,17 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
 
 /// A command that is one check as a whole; its own `N passed` line and `SKIPPED` lines are counted when it prints them.
 fn whole(name: &str, mut command: Command) -> anyhow::Result<Found> {
-    let ran = run(&mut command, |_| true)?;
-    let mut found = Found { skipped: skipped(&ran), ..Found::default() };
+    run(&mut command, |_| true).map(|ran| judged(name, &ran))
+}
+
+fn judged(name: &str, ran: &Ran) -> Found {
+    let mut found = Found { skipped: skipped(ran), ..Found::default() };
     let passed = ran.lines.iter().rev().find_map(|line| count(line, " passed"));
     found.passed = passed.unwrap_or(usize::from(ran.status.success()));
     if !ran.status.success() {
-        found.failed.push(format!("{name} ended with {}{}", ran.status, why(&ran)));
+        found.failed.push(format!("{name} ended with {}{}", ran.status, why(ran)));
     }
-    Ok(found)
-}
-
-/// A command that asks a registry: one that stumbles once is asked again.
-fn asking(name: &str, args: &[&str]) -> anyhow::Result<Found> {
-    let found = whole(name, cargo(args))?;
-    if found.failed.is_empty() {
-        return Ok(found);
-    }
-    say(&format!("    once more, as a registry may have stumbled: {}", found.failed.join("; ")));
-    whole(name, cargo(args))
+    found
 }
 
 /// The first error that a program told, with the lines of its cause, for the one line a failure gets.
@@ -190,7 +183,7 @@ fn count(line: &str, word: &str) -> Option<usize> {
 /// Every published crate builds from its own archive. What it is built of is fetched first, so that the registry is
 /// asked in one place.
 fn package() -> anyhow::Result<Found> {
-    let fetched = asking("cargo fetch", &["fetch", "--quiet", "--locked"])?;
+    let fetched = judged("cargo fetch", &ask(&mut cargo(&["fetch", "--quiet", "--locked"]), |_| true)?);
     if !fetched.failed.is_empty() {
         return Ok(fetched);
     }
@@ -203,7 +196,7 @@ fn install() -> anyhow::Result<Found> {
     let place = target().join("install");
     let place = place.to_string_lossy();
     let args = ["install", "--quiet", "--path", "crates/jig-session", "--root", &place, "--force"];
-    let mut found = asking("cargo install", &args)?;
+    let mut found = judged("cargo install", &ask(&mut cargo(&args), |_| true)?);
     let program = target().join("install/bin/jig-session");
     let ran = run(Command::new(&program).arg("--version").current_dir(root()), |_| true)?;
     found.check(ran.status.success(), "the installed program runs");
