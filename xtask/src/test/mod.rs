@@ -4,10 +4,15 @@ pub(crate) mod packages;
 mod policy;
 mod readme;
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::run::{Ran, ask, cargo, in_ci, root, run, say, target};
+use anyhow::Context;
+
+use crate::run::{Ran, ask, cargo, in_ci, root, run, say, target, variable};
 
 /// What a step found.
 #[derive(Default)]
@@ -188,7 +193,33 @@ fn package() -> anyhow::Result<Found> {
         return Ok(fetched);
     }
     let args = ["package", "--quiet", "--offline", "--workspace", "--allow-dirty"];
-    whole("cargo package", cargo(&[&args[..], &["--exclude", "xtask", "--exclude", "jig-session-tests"]].concat()))
+    let mut command = cargo(&[&args[..], &["--exclude", "xtask", "--exclude", "jig-session-tests"]].concat());
+    command.env("CARGO_HOME", fresh_cargo_home()?);
+    whole("cargo package", command)
+}
+
+/// A home of Cargo's that shares what was downloaded and has nothing unpacked. The archives of the crates before this
+/// one are unpacked below Cargo's home, by name and version alone: those of an earlier run with the same version would
+/// be compiled instead of these, and stay there.
+fn fresh_cargo_home() -> anyhow::Result<PathBuf> {
+    let theirs = match (variable("CARGO_HOME"), variable("HOME")) {
+        (Some(home), _) => root().join(home),
+        (None, Some(home)) => Path::new(&home).join(".cargo"),
+        (None, None) => anyhow::bail!("neither CARGO_HOME nor HOME is set: there is no home of Cargo's to share"),
+    };
+    let ours = target().join("package-home");
+    if ours.exists() {
+        fs::remove_dir_all(&ours).with_context(|| format!("cannot empty {}", ours.display()))?;
+    }
+    fs::create_dir_all(ours.join("registry")).with_context(|| format!("cannot make {}", ours.display()))?;
+    for name in ["config.toml", "config", "registry/index", "registry/cache"] {
+        let shared = theirs.join(name);
+        if shared.exists() {
+            let link = ours.join(name);
+            symlink(&shared, &link).with_context(|| format!("cannot link {}", link.display()))?;
+        }
+    }
+    Ok(ours)
 }
 
 /// The README's install line, from the checkout.
