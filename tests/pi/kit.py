@@ -340,7 +340,10 @@ class Tmux:
             raise AssertionError(f"{text!r} never came to the screen:\n{self.screen()}") from None
 
     def expect_not(self, text):
-        wait_for(lambda: text not in self.screen(), f"{text!r} to leave the screen")
+        # A screen that is being drawn anew lacks it for a moment as well.
+        screens = [None]
+        wait_for(lambda: screens.append(self.screen()) or screens[-1] == screens[-2] and text not in screens[-1],
+                 f"{text!r} to leave the screen")
 
     def end(self):
         try:

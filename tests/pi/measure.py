@@ -3,10 +3,10 @@
 
   ends   from the key, the signal or the closed pane to the moment the status file is gone, by the way Pi ended
   exits  from the same moment to the end of Pi's own process
-  trips  what the bridge took of Pi's events: `question` of the moment before a run, in which it asks the host and
-         waits for the answer; `events` of the others, at which nobody waits; `cat` what a line to `cat` and back
-         takes at that moment, which is what Node, the pipes and the machine take of a question. `at once` are those
-         that follow the end of the run before within a millisecond, while the host writes down that end
+  trips  what the bridge took of Pi's events: `prompt` of the moment before a run, `at once` of one that follows the end
+         of the run before within a millisecond, while the host writes down that end; `events` of the others. `asked`
+         are prompts of which it asks the host, since something has changed on the session's bus, and `cat` what a line
+         to `cat` and back takes at the same moment, which is what Node, the pipes and the machine take of a question
 """
 import json
 import os
@@ -18,7 +18,10 @@ from kit import ROOT, Kit, Rpc, Tmux, expect, lives, read_lines, wait_for
 
 TIMES = int(os.environ.get("MEASURE_TIMES", "10"))
 PROMPTS = int(os.environ.get("MEASURE_PROMPTS", "200"))  # of each kind, in each order
+ASKED = PROMPTS // 2
 WARM = 20  # an even number
+ALL = WARM + 2 * PROMPTS + 1 + ASKED
+PROMPT = "@call read {\"path\":\"AGENTS.md\"}\n@then\n@say x"
 PAUSE = 0.03
 ONLY = os.environ.get("MEASURE_ONLY")
 
@@ -69,11 +72,11 @@ def ends():
 def trips():
     """What the bridge took, and what a line to `cat` and back took at the same moments of the same Pi, once asked after
     the bridge and once before it: who comes first finds colder caches."""
-    found = {"question": [], "cat": [], "question at once": [], "cat at once": [], "events": []}
+    found = {"prompt": [], "prompt at once": [], "events": [], "asked": [], "cat": []}
     # Pi loads its folder of extensions in the order of their names.
     last = ("l-echo.ts", ("a-1.ts", "k-2.ts", "m-3.ts"), (0, 1), (1, 2))
     first = ("b-echo.ts", ("a-1.ts", "c-2.ts", "k-3.ts"), (1, 2), (0, 1))
-    for echo, stamps, question, cat in (last, first):
+    for echo, stamps, ours, cat in (last, first):
         with Kit(extensions=()) as kit:
             folder = kit.agent / "extensions"
             for name in stamps:
@@ -85,7 +88,13 @@ def trips():
             for number in range(WARM + 2 * PROMPTS):
                 if number % 2 == 0:
                     time.sleep(PAUSE)
-                pi.prompt("@call read {\"path\":\"AGENTS.md\"}\n@then\n@say x")
+                pi.prompt(PROMPT)
+            pi.prompt("@call session {\"action\":\"join\"}\n@then\n@say joined")
+            record, = (kit.state / "bus").glob("*/sessions/*.json")
+            for _ in range(ASKED):
+                time.sleep(PAUSE)
+                os.utime(record)
+                pi.prompt(PROMPT)
             pi.close()
             events = {}
             for stamp in sorted(read_lines(log), key=lambda stamp: stamp["at"]):
@@ -94,16 +103,15 @@ def trips():
                 rounds = list(zip(all_stamps[::3], all_stamps[1::3], all_stamps[2::3]))
                 expect(all(tuple(one["name"] for one in three) == stamps for three in rounds), "the order", rounds[:2])
                 took = lambda three, pair: three[pair[1]]["at"] - three[pair[0]]["at"]
-                asks = event == "before_agent_start"
                 # The first ones also pay for what is loaded and compiled late.
-                rounds = rounds[WARM * len(rounds) // (WARM + 2 * PROMPTS):]
-                if not asks:
-                    found["events"] += [took(three, question) for three in rounds]
+                if event != "before_agent_start":
+                    found["events"] += [took(three, ours) for three in rounds[WARM * len(rounds) // ALL:]]
                     continue
-                expect(len(rounds) == 2 * PROMPTS, "a question a prompt", len(rounds))
-                for which, rounds in (("", rounds[::2]), (" at once", rounds[1::2])):
-                    found["question" + which] += [took(three, question) for three in rounds]
-                    found["cat" + which] += [took(three, cat) for three in rounds]
+                expect(len(rounds) == ALL, "each prompt once", len(rounds))
+                prompts, asked = rounds[WARM:WARM + 2 * PROMPTS], rounds[-ASKED:]
+                for name, rounds, pair in (("prompt", prompts[::2], ours), ("prompt at once", prompts[1::2], ours),
+                                           ("asked", asked, ours), ("cat", asked, cat)):
+                    found[name] += [took(three, pair) for three in rounds]
     return found
 
 

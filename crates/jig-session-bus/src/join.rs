@@ -224,7 +224,7 @@ impl Bus<'_> {
             }
         }
         look.claims.retain(|claim| claim.id != id || claim.owner != owner);
-        self.dir()?.sub(SESSIONS)?.remove(format!("{}.json", store::file_stem(id)?))?;
+        self.dir()?.sub(SESSIONS)?.remove(store::record_file(id)?)?;
         look.members.retain(|member| member.record.id != id);
         self.drop_inbox(id)?;
         Ok(released)
@@ -279,7 +279,7 @@ impl Bus<'_> {
     }
 
     fn write_record(&self, record: &Record) -> Result<(), Error> {
-        let name = format!("{}.json", store::file_stem(&record.id)?);
+        let name = store::record_file(&record.id)?;
         self.dir()?.sub(SESSIONS)?.write(name, &store::bytes(record))?;
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Bus<'_> {
         }
         if let Some(sessions) = self.looked(SESSIONS)? {
             for member in look.members.iter().filter(|member| is_spent(member)) {
-                sessions.remove(format!("{}.json", store::file_stem(&member.record.id)?))?;
+                sessions.remove(store::record_file(&member.record.id)?)?;
                 self.drop_inbox(&member.record.id)?;
             }
             look.members.retain(|member| !is_spent(member));

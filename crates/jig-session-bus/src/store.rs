@@ -90,6 +90,16 @@ impl<'w> Bus<'w> {
         &self.path
     }
 
+    /// Where a session's record is when it has one.
+    pub fn record_path(&self, id: &str) -> Result<PathBuf, Error> {
+        Ok(self.path.join(SESSIONS).join(record_file(id)?))
+    }
+
+    /// Where a session's mail is when it has had some.
+    pub fn inbox_path(&self, id: &str) -> Result<PathBuf, Error> {
+        Ok(self.path.join(INBOX).join(file_stem(id)?))
+    }
+
     /// The repository.
     pub fn repo(&self) -> &Repo {
         &self.repo
@@ -136,7 +146,7 @@ impl<'w> Bus<'w> {
     /// The record of one session, as it is on disk.
     pub(crate) fn record(&self, id: &str) -> Result<Option<Record>, Error> {
         let Some(sessions) = self.looked(SESSIONS)? else { return Ok(None) };
-        let name = format!("{}.json", file_stem(id)?);
+        let name = record_file(id)?;
         match sessions.read(&name, BUS_FILE_BYTES) {
             Ok(read) => Ok(Record::scan(&read.bytes).ok().map(|read| read.value).filter(|record| record.id == id)),
             Err(problem) if problem.reason == Reason::Missing => Ok(None),
@@ -281,6 +291,11 @@ pub(crate) fn claim_file(path: &str, folds_case: bool) -> String {
 /// A session's name on disk.
 pub(crate) fn file_stem(id: &str) -> Result<String, Error> {
     names::bus_name(id).ok_or_else(|| Refusal::new(Code::Refused, "a session id cannot be empty").into())
+}
+
+/// The name of a session's record.
+pub(crate) fn record_file(id: &str) -> Result<String, Error> {
+    Ok(format!("{}.json", file_stem(id)?))
 }
 
 /// Names of a folder as text; others are nobody's here.

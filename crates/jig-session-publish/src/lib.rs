@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use jig_session_schema::time::Timestamp;
 
-pub use publisher::{Mode, Publisher, Refused, Setup};
+pub use publisher::{CHILD_MARKERS, Mode, Publisher, Refused, Setup};
 
 /// A moment: what stands in documents, and what timers are reckoned by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 use serde_json::{Map, Value};
 
 pub use crate::bridge_host::{
-    BridgeReload, Call, CommandDefinition, Done, EntriesQuestion, HostResult, Panel, Ready, Skills, Update,
+    BridgeReload, Call, CommandDefinition, Done, EntriesQuestion, HostResult, Panel, Quiet, Ready, SeenFile, Skills,
+    Update,
 };
 use crate::king::EpochMs;
 use crate::read::Reading;
@@ -25,7 +26,7 @@ lines! {
         Event(BridgeEvent) = "event",
         /// Something was said on Pi's own event bus.
         Bus(BusEvent) = "bus",
-        /// A prompt is about to be sent: a question, answered with `result` within 250 ms.
+        /// A prompt is about to be sent: a question, answered with `result` within 250 ms, unless `waits` is false.
         Prompt(Prompt) = "prompt",
         /// The model calls a tool of the host's.
         Tool(ToolCall) = "tool",
@@ -55,6 +56,8 @@ lines! {
         Call(Call) = "call",
         /// Hide these skills from the next prompts.
         Skills(Skills) = "skills",
+        /// The next prompts need not be asked about.
+        Quiet(Quiet) = "quiet",
         /// The answer to a question or a tool call.
         Result(HostResult) = "result",
         /// A tool call goes on.
@@ -245,6 +248,8 @@ record! {
         added prompt_chars: Option<u64> = "promptChars",
         /// The prompt's first 140 UTF-16 units; only when asked for.
         added text: Option<String> = "text",
+        /// False: the prompt does not wait for an answer, since all is as the last `quiet` said.
+        added waits: Option<bool> = "waits",
     }
 }
 

@@ -58,6 +58,26 @@ record! {
 }
 
 record! {
+    /// The next prompts need not be asked about.
+    pub struct Quiet {
+        /// The word of this line.
+        tag op: Tag = "op" is "quiet",
+        /// As long as these files are as they were seen; null: not any more.
+        seed files: Option<Vec<SeenFile>> = "files",
+    }
+}
+
+record! {
+    /// A file or folder as the host saw it.
+    pub struct SeenFile {
+        /// Where it is.
+        required path: String = "path",
+        /// When it was changed last, in nanoseconds since 1970 as a decimal; null: it is not there.
+        seed at: Option<String> = "at",
+    }
+}
+
+record! {
     /// The answer to a question or a tool call.
     pub struct HostResult {
         /// The word of this line.

@@ -2,7 +2,7 @@
 import json
 import subprocess
 
-from kit import Kit, Rpc, Tmux, expect, main, wait_for
+from kit import PROGRAM, Kit, Rpc, Tmux, expect, main, read_lines, wait_for
 
 
 def repository(kit):
@@ -133,6 +133,28 @@ def mail_is_told_at_the_next_turn_and_its_notice_goes_once_it_is_read():
             other.wait()
 
 
+def mail_of_this_moment_is_told_although_nothing_was_there_before():
+    with Kit() as kit:
+        repository(kit)
+        log = kit.work / "host.jsonl"
+        kit.env["JIG_SESSION_HOST"] = json.dumps(["sh", "-c", f'"{PROGRAM}" host | tee "{log}"'])
+        other = peer(kit, "other")
+        try:
+            pi = Rpc(kit)
+            act(pi, action="join", label="core")
+            quiet = lambda: [line["files"] for line in read_lines(log) if line.get("op") == "quiet"][-1:]
+            wait_for(lambda: [files and len(files) for files in quiet()] == [2], "prompts that need not be asked about")
+            pi.prompt("@say nothing new")
+            kit.jig("bus", "--as", "other", "send", "core", "of this moment")
+            start = len(kit.model_requests())
+            pi.prompt("hello")
+            expect("other: of this moment" in texts_sent(kit, start)[0], "the notice", texts_sent(kit, start)[0][-900:])
+            pi.close()
+        finally:
+            other.kill()
+            other.wait()
+
+
 def a_reload_keeps_the_membership_and_a_new_session_does_not():
     with Kit() as kit:
         repository(kit)
@@ -212,6 +234,7 @@ def the_panel_shows_three_scopes_and_asks_before_a_release():
 main([
     two_sessions_work_in_one_repository,
     mail_is_told_at_the_next_turn_and_its_notice_goes_once_it_is_read,
+    mail_of_this_moment_is_told_although_nothing_was_there_before,
     a_reload_keeps_the_membership_and_a_new_session_does_not,
     the_commands_list_and_join,
     the_panel_shows_three_scopes_and_asks_before_a_release,

@@ -84,14 +84,53 @@ def a_host_that_fails_does_not_hurt_the_run():
 def a_host_of_another_protocol_is_answered_with_nothing():
     hello = {"t": "hello", "protocol": 99, "reason": "startup", "pid": os.getpid(), "cwd": "/", "mode": "rpc", "session": "s-1",
              "file": None, "active": [], "tools": [], "skills": []}
+    command = {"t": "command", "id": "c1", "name": "context"}
     with Kit(install=False) as kit:
-        done = subprocess.run([str(PROGRAM), "host"], env=kit.env, input=json.dumps(hello) + "\n", text=True, capture_output=True, timeout=60)
+        lines = "".join(json.dumps(line) + "\n" for line in (hello, {"t": "event", "event": "agent_start", "data": {}}, command))
+        done = subprocess.run([str(PROGRAM), "host"], env=kit.env, input=lines, text=True, capture_output=True, timeout=60)
         answers = [json.loads(line) for line in done.stdout.splitlines()]
-        expect([line["op"] for line in answers] == ["ready"], "ready and nothing else", answers)
+        expect([line["op"] for line in answers] == ["ready", "call", "done"], "ready, and a word to who asks", answers)
+        expect("shows nothing" in str(answers[1]["args"]), "which says why", answers[1])
         expect(not answers[0].get("tools") and not answers[0].get("commands"), "empty", answers)
         expect(kit.status_files() == [], "no file")
         log = read_lines(kit.state / "log" / "jig-session.log")
         expect(any("99" in line["message"] for line in log), "it is logged", log)
+
+
+def a_pi_that_waits_for_a_person_does_not_wait_for_the_host():
+    with Kit() as kit:
+        installed = kit.agent / "extensions" / "jig-session" / "index.ts"
+        silent = kit.work / "silent.sh"
+        silent.write_text("#!/bin/sh\nexec sleep 1000\n")
+        silent.chmod(0o755)
+        text = installed.read_text()
+        expect(str(PROGRAM) in text, "the program it was installed for", text[:2000])
+        installed.write_text(text.replace(str(PROGRAM), str(silent)))
+        pi = Rpc(kit)
+        names = {item["name"] for item in pi.send("get_commands")["data"]["commands"]}
+        expect({"context", "session-file", "session-reload", "sessions", "team"} <= names, "known without its answer", names)
+        # It is waited for no longer than a host that is asked at the start.
+        pi.prompt("@say fine")
+        expect(kit.status_files() == [], "no file")
+        pi.end()
+
+
+def what_comes_at_once_finds_the_host():
+    with Kit() as kit:
+        pi = Rpc(kit)
+        pi.prompt("@call read {\"path\":\"AGENTS.md\"}\n@then\n@say fine")
+        first = kit.model_requests()[0]
+        expect("session" in first["tools"], "the tool is there at the first request", first["tools"])
+        kit.wait_status(lambda status: [call["outcome"] for call in status["recent"]] == ["ok"] and status["state"] == "idle", "the whole run")
+        pi.close()
+        pi = Rpc(kit)
+        pi.send("prompt", message="/session-file")
+        pi.wait(lambda line: line.get("type") == "extension_ui_request" and "sessions" in str(line))
+        pi.close()
+        # One that is left before its host was started leaves nothing.
+        pi = Rpc(kit)
+        expect(pi.close() == 0, "the end")
+        kit.wait_no_status()
 
 
 def which_program_is_run():
@@ -219,7 +258,8 @@ def the_bridge_imports_nothing_that_can_be_missing():
 
 
 main([print_mode, json_mode, a_session_without_a_file_publishes, session_file_is_told_where_notify_is_silent,
-      a_host_that_fails_does_not_hurt_the_run, a_host_of_another_protocol_is_answered_with_nothing, which_program_is_run,
+      a_host_that_fails_does_not_hurt_the_run, a_pi_that_waits_for_a_person_does_not_wait_for_the_host,
+      what_comes_at_once_finds_the_host, a_host_of_another_protocol_is_answered_with_nothing, which_program_is_run,
       switched_off, a_pi_without_a_session_leaves_nothing, loaded_twice_it_works_once, a_working_folder_that_was_removed,
       a_run_that_ends_in_the_middle_of_an_answer_is_not_cut, a_tool_of_the_host_is_answered_in_print_mode,
       the_bridge_fits_pis_own_declarations, the_bridge_listens_to_nothing_that_makes_pi_work,

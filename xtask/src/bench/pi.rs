@@ -1,7 +1,7 @@
 //! A real Pi: what the bridge adds to its start and to its runs, and how soon the status file goes at its end.
 //!
-//! Both are differences to a baseline of the same run: a start without extensions, and a line that goes to `cat` and back.
-//! The first extension of any kind makes Pi load its TypeScript loader, so one that does nothing is measured too.
+//! The start is a difference to a baseline of the same run: a start without extensions. The first extension of any kind
+//! makes Pi load its TypeScript loader, so one that does nothing is measured too.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -92,18 +92,18 @@ fn inside(bench: &Bench, pi: &Path, report: &mut Report) -> anyhow::Result<()> {
         trips.sort_by(f64::total_cmp);
         trips
     };
-    for (kind, when) in [("", ""), (" at once", ", right after the last run")] {
-        let (question, cat) = (trips(&format!("question{kind}")), trips(&format!("cat{kind}")));
-        for (word, share) in [("p99", 0.99), ("median", 0.5)] {
-            let (ours, base) = (quantile(&question, share), quantile(&cat, share));
-            let what =
-                format!("the question before a run{when}, over a line to cat and back, {word} of {}", question.len());
-            report.added("pi", &what, (ours, base), ours - base, kind.is_empty().then_some(1.0));
-        }
+    let of = [("prompt", "a prompt"), ("prompt at once", "a prompt right after a run"), ("events", "any other event")];
+    for (name, what) in of {
+        let took = trips(name);
+        let what = format!("what the bridge takes of {what}, p99 of {}", took.len());
+        report.at_most("pi", &what, quantile(&took, 0.99), "ms", 1.0);
     }
-    let events = trips("events");
-    let what = format!("what the bridge takes of any other event, p99 of {}", events.len());
-    report.at_most("pi", &what, quantile(&events, 0.99), "ms", 1.0);
+    let (asked, cat) = (trips("asked"), trips("cat"));
+    for (word, share) in [("p99", 0.99), ("median", 0.5)] {
+        let (ours, base) = (quantile(&asked, share), quantile(&cat, share));
+        let what = format!("a prompt after news on the bus, over a line to cat and back, {word} of {}", asked.len());
+        report.added("pi", &what, (ours, base), ours - base, None);
+    }
     Ok(())
 }
 

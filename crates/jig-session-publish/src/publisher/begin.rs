@@ -44,7 +44,7 @@ const WRAPPERS: [&str; 25] = [
     "jig-session",
 ];
 /// Variables that mark a process as another agent's child.
-const CHILD_MARKERS: [&str; 4] =
+pub const CHILD_MARKERS: [&str; 4] =
     ["PI_SUBAGENT_RUN_ID", "PI_SUBAGENT_CHILD_AGENT", "PI_SUBAGENT_CHILD_INDEX", "PI_CREW_WORKER"];
 /// Variables that name the terminal, the outermost host first.
 const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX_PANE"];

@@ -13,7 +13,11 @@ import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext } from "@e
 const PROTOCOL = 1;
 const BRIDGE = "0.1.0";
 const INSTALLED = ""; // written by `jig-session hooks install pi`
-const START_MS = 1000; // how long session_start waits for the host's first answer
+// Written with it: the commands that program will offer, so that Pi's start need not wait for it. Where one of these
+// variables is set this Pi may be another one's child, which is offered nothing: only the program can tell.
+const OFFER: { commands: any[]; unless: string[] } = { commands: [], unless: [] };
+const START_MS = 1000; // how long a session waits for the host's first answer
+const AFTER_START_MS = 100; // a Pi that waits for a person has its start behind it by then
 const STOP_MS = 1000; // how long session_shutdown waits for the host to end
 const RESTARTS = 3; // restarts of a crashed host, each after a longer pause
 const ASK_MS = 250; // how long a prompt or a tool call waits for the host
@@ -72,6 +76,15 @@ function disabled(name: string): boolean {
 function isFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true; // an exception costs more than the look
+  } catch {
+    return false;
+  }
+}
+
+function isAsSeen(file: any): boolean {
+  try {
+    const found = statSync(file.path, { throwIfNoEntry: false, bigint: true });
+    return (found === undefined ? null : String(found.mtimeNs)) === (file.at ?? null);
   } catch {
     return false;
   }
@@ -251,7 +264,7 @@ export default function (pi: ExtensionAPI) {
 
   let ctx: ExtensionContext; // the newest context Pi handed out
   let child: ChildProcess | undefined;
-  let greeted = false; // it knows of the session
+  let later: { timer: NodeJS.Timeout; start: () => Promise<void> } | undefined; // the first host, once Pi has started
   let closing = false;
   let restarts = 0;
   let restart: { timer: NodeJS.Timeout; done: Promise<void> } | undefined; // the next host is on its way
@@ -259,6 +272,7 @@ export default function (pi: ExtensionAPI) {
   let guard = false;
   let want = new Set<string>();
   let hidden = new Set<string>(); // skills left out of the prompt
+  let quiet: any[] | undefined; // files: while they are as the host saw them, a prompt need not ask it
   let told = ""; // the tools and skills the host knows of
   let sectionsTold = false; // the host knows the prompt by its sections
   const readMail = new Set<string>(); // mail that was read elsewhere than with the tool
@@ -281,9 +295,9 @@ export default function (pi: ExtensionAPI) {
   };
   // What Pi tells of leaves once Pi waits for something: its run need not wait for a pipe.
   const sendSoon = (line: unknown) => {
-    if (!child || !greeted) return;
+    if (!child && !later) return;
     said += `${JSON.stringify(line)}\n`;
-    leaving ??= setImmediate(flush);
+    if (child) leaving ??= setImmediate(flush);
   };
   const send = (line: unknown) => {
     sendSoon(line);
@@ -322,8 +336,10 @@ export default function (pi: ExtensionAPI) {
       send({ t: kind, id, ...line });
     });
 
-  // A call that comes while a crashed host is started anew waits for it; in print mode only this timer keeps Node.
-  const restarted = async () => {
+  // A call that comes before the first host has been started starts it. One that comes while a crashed host is started
+  // anew waits for it; in print mode only this timer keeps Node.
+  const started = async () => {
+    await later?.start();
     while (!child && restart) {
       restart.timer.ref();
       await restart.done;
@@ -376,14 +392,17 @@ export default function (pi: ExtensionAPI) {
   // The host may hide skills from this run's prompt and add one message to it.
   const beforePrompt = async (event: any) => {
     const options = event.systemPromptOptions ?? {};
-    const answer = await askBriefly("prompt", {
+    const line = {
       messageType: event.messageType ?? "user",
       skills: options.skills?.map((skill: any) => ({ name: skill.name, path: skill.filePath, chars: length(skill.description) })),
       contextFiles: options.contextFiles?.map((file: any) => ({ path: file.path, chars: length(file.content) })),
       // Pi writes the prompt out anew for each reader; the sizes of its sections say the same and more.
       promptChars: sectionsTold ? undefined : length(event.systemPrompt),
       text: want.has("prompt") && typeof event.prompt === "string" ? event.prompt.slice(0, PROMPT_UNITS) : undefined,
-    });
+    };
+    const isQuiet = quiet?.every(isAsSeen) === true;
+    if (isQuiet) sendSoon({ t: "prompt", id: String(nextId++), ...line, waits: false });
+    const answer = isQuiet ? undefined : await askBriefly("prompt", line);
     tellOffersIn(20);
     if (Array.isArray(answer?.hidden)) hidden = new Set(answer.hidden);
     for (const id of answer?.read ?? []) readMail.add(String(id));
@@ -422,7 +441,7 @@ export default function (pi: ExtensionAPI) {
         const abort = () => send({ t: "cancel", id });
         signal?.addEventListener("abort", abort, { once: true });
         try {
-          await restarted();
+          await started();
           return await ask("tool", { name: definition.name, toolCallId, params }, onUpdate, id);
         } finally {
           signal?.removeEventListener("abort", abort);
@@ -443,7 +462,7 @@ export default function (pi: ExtensionAPI) {
         const id = String(nextId++);
         commandContexts.set(id, commandCtx);
         try {
-          await restarted();
+          await started();
           const text = await ask("command", { name: definition.name, args }, undefined, id);
           if (typeof text === "string") printText(`${text}\n`);
         } finally {
@@ -535,6 +554,9 @@ export default function (pi: ExtensionAPI) {
         if (line.id !== undefined) send({ t: "return", id: line.id, result: result ?? null, error });
         break;
       }
+      case "quiet":
+        quiet = Array.isArray(line.files) ? line.files : undefined;
+        break;
       case "skills":
         hidden = new Set(line.hidden ?? []);
         break;
@@ -603,9 +625,8 @@ export default function (pi: ExtensionAPI) {
       return;
     }
     child = mine;
-    greeted = false;
-    said = ""; // for the one before
     guard = false;
+    quiet = undefined;
     sectionsTold = false;
     hold();
     mine.stdin?.on("error", () => {});
@@ -628,8 +649,9 @@ export default function (pi: ExtensionAPI) {
     const gone = () => {
       if (child !== mine) return;
       child = undefined;
+      said = "";
       ready?.();
-      const again = ctx && !closing && restarts < RESTARTS; // before a session there is nothing to go on with
+      const again = !closing && restarts < RESTARTS;
       failWaiting(again ? LOST : ENDED);
       if (!again) return;
       let begun = () => {};
@@ -647,11 +669,11 @@ export default function (pi: ExtensionAPI) {
   };
 
   const start = async (reason: string): Promise<void> => {
-    if (!child) launch();
+    launch();
     if (!child) return;
-    greeted = true;
     try {
-      send(hello(reason));
+      said = `${JSON.stringify(hello(reason))}\n${said}`; // what has happened before comes after it
+      flush();
     } catch {
       child.stdin?.end(); // Pi has replaced this session already
     }
@@ -664,6 +686,20 @@ export default function (pi: ExtensionAPI) {
         resolve();
       };
     });
+  };
+
+  // A host that starts beside Pi slows Pi's start down. It waits for the end of it where a person or a program has yet to
+  // say something; what comes sooner starts it.
+  const startLater = (reason: string) => {
+    let starting: Promise<void> | undefined;
+    const begin = async () => {
+      clearTimeout(mine.timer);
+      await start(reason);
+      if (later === mine) later = undefined;
+    };
+    const mine = { start: () => (starting ??= begin()), timer: setTimeout(() => void mine.start(), AFTER_START_MS) };
+    mine.timer.unref();
+    later = mine;
   };
 
   // Extra facts of an event that are sizes or flags rather than fields.
@@ -683,14 +719,20 @@ export default function (pi: ExtensionAPI) {
 
   const on = pi.on.bind(pi) as unknown as (name: string, handler: (event: any, ctx: ExtensionContext) => Promise<any>) => void;
 
-  on("session_start", async (_event, eventCtx) => {
+  on("session_start", async (event, eventCtx) => {
     ctx = eventCtx;
     closing = false;
     shared[owner] = true;
-    if (!child || !greeted) await start(_event.reason); // Pi before 0.80 may say it twice
+    if (child || later) return; // Pi before 0.80 may say it twice
+    const isFirst = event.reason === "startup" && (ctx.mode === "tui" || ctx.mode === "rpc");
+    const isKnown = command[0] === INSTALLED && OFFER.commands.length > 0 && !OFFER.unless.some((name) => process.env[name]);
+    if (!isFirst || !isKnown) return await start(event.reason);
+    for (const definition of OFFER.commands) registerCommand(definition);
+    startLater(event.reason);
   });
   on("before_agent_start", async (event, eventCtx) => {
     ctx = eventCtx;
+    await later?.start();
     return await beforePrompt(event);
   });
   on("tool_call", async (event, eventCtx) => {
@@ -722,6 +764,9 @@ export default function (pi: ExtensionAPI) {
   on("session_shutdown", async (event) => {
     closing = true;
     shared[owner] = false;
+    clearTimeout(later?.timer);
+    later = undefined;
+    if (!child) said = "";
     const mine = child;
     if (!mine) return;
     failWaiting("the session is ending");
@@ -735,6 +780,4 @@ export default function (pi: ExtensionAPI) {
     if (mine.exitCode === null && mine.signalCode === null) mine.kill("SIGKILL");
     child = undefined;
   });
-
-  launch(); // the host begins while Pi is still starting, and answers at once when the session begins
 }

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod pi;
+mod quiet;
 
 use std::collections::HashMap;
 use std::fs;

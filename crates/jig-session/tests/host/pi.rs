@@ -1,5 +1,6 @@
 //! The other side of the host: a bridge that answers as Pi's does, and can kill its host at any line.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -26,6 +27,10 @@ pub(crate) struct Pi<'a> {
     pub(crate) calls: Vec<Value>,
     /// Skills that are left out.
     pub(crate) hidden: Vec<String>,
+    /// While these files are as they were seen, a prompt is not asked about.
+    pub(crate) quiet: Option<Vec<Value>>,
+    /// The answers to questions and calls of tools, by their id.
+    pub(crate) results: HashMap<String, Value>,
     /// The host is killed when this line comes, and the line is not obeyed.
     pub(crate) kill_at: Option<fn(&Value) -> bool>,
     /// Hosts that were started.
@@ -44,6 +49,8 @@ impl<'a> Pi<'a> {
             entries: Vec::new(),
             calls: Vec::new(),
             hidden: Vec::new(),
+            quiet: None,
+            results: HashMap::new(),
             kill_at: None,
             started: 0,
         };
@@ -131,6 +138,10 @@ impl<'a> Pi<'a> {
             "entries" => {
                 let answer = json!({ "t": "entries", "id": line["id"], "entries": self.entries, "more": false });
                 self.send(&answer);
+            }
+            "quiet" => self.quiet = line["files"].as_array().cloned(),
+            "result" => {
+                drop(self.results.insert(line["id"].as_str().unwrap_or_default().into(), line["result"].clone()))
             }
             "skills" => self.hidden = strings(&line["hidden"]),
             "call" => {

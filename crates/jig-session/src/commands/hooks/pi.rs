@@ -4,14 +4,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jig_session_publish::CHILD_MARKERS;
+use serde_json::{Value, json};
+
 use super::{Report, pi_version};
 use crate::app::App;
+use crate::commands::host;
 use crate::failure::{Code, Failure};
 
 /// The bridge as it is shipped.
 const BRIDGE: &str = include_str!("../../../assets/pi/index.ts");
-/// The line that is filled in at installation.
-const PROGRAM_LINE: &str = "const INSTALLED = \"\";";
+/// The lines that are filled in at installation, up to their values, which are empty in the source.
+const PROGRAM_LINE: (&str, &str) = ("const INSTALLED = ", "\"\"");
+const OFFER_LINE: (&str, &str) =
+    ("const OFFER: { commands: any[]; unless: string[] } = ", "{ commands: [], unless: [] }");
 /// What tells a file of ours, of whatever version, from another's.
 const OURS: &str = "Symbol.for(\"jig-session.bridge\")";
 
@@ -64,9 +70,19 @@ enum Found {
 
 /// The bridge's text for a program.
 pub(super) fn bridge_for(program: &str) -> String {
-    // A JSON string is a TypeScript string.
-    let line = format!("const INSTALLED = {};", serde_json::Value::from(program));
-    BRIDGE.replacen(PROGRAM_LINE, &line, 1)
+    // A JSON value is a TypeScript value.
+    let fill = |text: String, (line, empty): (&str, &str), value: String| {
+        text.replacen(&format!("{line}{empty};"), &format!("{line}{value};"), 1)
+    };
+    let text = fill(BRIDGE.to_owned(), PROGRAM_LINE, json!(program).to_string());
+    fill(text, OFFER_LINE, offer().to_string())
+}
+
+/// What the bridge needs to know of the program before it runs. A Pi that another one's tool started has the parent's
+/// `PI_SESSION_ID`, as has every terminal that was opened from there.
+fn offer() -> Value {
+    let unless = [&["PI_SESSION_ID"], &CHILD_MARKERS[..]].concat();
+    json!({ "commands": host::commands(), "unless": unless })
 }
 
 pub(super) fn install(place: &Place, app: &App) -> Result<Report, Failure> {
@@ -143,7 +159,7 @@ fn write(place: &Place, text: &str) -> Result<(), Failure> {
 
 /// The program a bridge of ours was installed for.
 fn program_of(text: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.strip_prefix("const INSTALLED = "))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(PROGRAM_LINE.0))?;
     let end = line.rfind("\";")? + 1;
     let program: String = serde_json::from_str(&line[..end]).ok()?;
     (!program.is_empty()).then_some(program)
@@ -226,8 +242,11 @@ mod tests {
     fn a_program_path_survives_as_a_string_of_the_bridge() {
         for program in ["/usr/bin/jig-session", "/with \"quotes\" and \\ and \u{e4}/jig-session"] {
             let text = bridge_for(program);
-            assert!(!text.contains(PROGRAM_LINE));
             assert_eq!(program_of(&text).as_deref(), Some(program));
+            // Only these two lines are filled in.
+            let lines: Vec<_> = text.lines().zip(BRIDGE.lines()).filter(|(ours, source)| ours != source).collect();
+            assert_eq!((text.lines().count(), lines.len()), (BRIDGE.lines().count(), 2));
+            assert_eq!(lines[1].0, format!("{}{};", OFFER_LINE.0, offer()));
         }
         assert_eq!(program_of(BRIDGE), None);
         assert!(BRIDGE.contains(OURS));

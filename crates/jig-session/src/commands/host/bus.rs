@@ -1,6 +1,6 @@
 //! The session bus inside Pi: the tool `session`, the notice before a prompt, the guard question, waking.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_bus::path::locate;
@@ -9,7 +9,7 @@ use jig_session_bus::{
     wake,
 };
 use jig_session_publish::Now;
-use jig_session_schema::bridge::CommandDefinition;
+use jig_session_schema::bridge::SeenFile;
 use jig_session_schema::bus::{ListenMode, Message};
 use jig_session_schema::bus_result::{BusResult, MemberState};
 use jig_session_schema::places::{Environment, Places};
@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use super::board::{Board, Deed};
 use super::id;
 use super::link::{Link, Then};
+use super::quiet;
 use super::show;
 use crate::commands::bus::{listing, reason, tool};
 use crate::failure::Failure;
@@ -48,6 +49,8 @@ pub(super) struct Bus {
     was_idle: bool,
     next_beat: Duration,
     next_look: Duration,
+    /// A look at the mail of an idle session that `quiet` has not followed.
+    looked: bool,
     /// A notice that has left, or is about to: the mark moves when it has.
     told: Option<(String, Vec<String>)>,
     /// Messages that notices in the transcript are about.
@@ -69,6 +72,7 @@ impl Bus {
             was_idle: false,
             next_beat: Duration::ZERO,
             next_look: Duration::ZERO,
+            looked: false,
             told: None,
             noticed: Vec::new(),
             board: None,
@@ -87,16 +91,6 @@ impl Bus {
             "executionMode": "sequential",
             "annotations": { "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false },
         })]
-    }
-
-    /// Commands to register.
-    pub(super) fn commands(&self) -> Vec<CommandDefinition> {
-        let command =
-            |name: &str, about: &str| CommandDefinition::new().name(name.to_owned()).description(about.to_owned());
-        vec![
-            command("sessions", "Show who is on this repository's session bus, your mail and all claims"),
-            command("team", "team join [LABEL]: put this session on the repository's session bus"),
-        ]
     }
 
     /// Whether the bridge is to ask before an editing tool runs. A session may turn the guard on at any time, and the
@@ -131,21 +125,67 @@ impl Bus {
         self.joined = self.own_member().is_some();
     }
 
+    /// Whether there was a look since: the record's own beat changes its file, and mail may have been read.
+    pub(super) fn has_looked(&mut self) -> bool {
+        std::mem::take(&mut self.looked)
+    }
+
+    /// The files that `before_prompt` would find nothing in as long as they stay as they are; `None` when it would, or
+    /// when that is not certain.
+    pub(super) fn quiet(&self) -> Option<Vec<SeenFile>> {
+        let me = self.me.as_ref()?;
+        if self.told.is_some() || !self.noticed.is_empty() {
+            return None;
+        }
+        let seen = |paths: &[PathBuf]| quiet::seen(paths, self.system.now().wall_ms);
+        let nobody = seen(std::slice::from_ref(&self.root));
+        if nobody.as_ref().is_some_and(|files| files.iter().all(|file| file.at.is_none())) {
+            return nobody;
+        }
+        let bus = self.store()?;
+        // Looked at first and read then: what changes in between is no longer as it was seen.
+        let (record, inbox) = (seen(&[bus.record_path(&me.id).ok()?])?, seen(&[bus.inbox_path(&me.id).ok()?]));
+        match self.asks_for_mail(&bus, me) {
+            None => Some(record),
+            Some(all) => inbox.filter(|_| self.untold(&me.id, all).is_none()).map(|inbox| [record, inbox].concat()),
+        }
+    }
+
+    /// Whether a prompt is told of mail: `None` when it is not, true when of all of it, told or not.
+    fn asks_for_mail(&self, bus: &Store<'_>, me: &Me) -> Option<bool> {
+        let member = bus.member(&me.id).ok().flatten();
+        let listens = member.as_ref().is_some_and(|member| member.record.listen.is_some());
+        let came_back = self.came_back && member.is_none();
+        (listens || came_back).then_some(came_back)
+    }
+
+    /// A prompt is sent, and waits for nothing.
+    pub(super) fn prompted(&mut self, line: &Value) {
+        self.came_back = false;
+        if let Some(bus) = self.store() {
+            self.heard(&bus, line);
+        }
+    }
+
+    /// A person has spoken, or a program that stands for one.
+    fn heard(&self, bus: &Store<'_>, line: &Value) {
+        if line["messageType"].as_str() != Some("custom")
+            && let Some(me) = &self.me
+        {
+            let _ = bus.forget_wakes(&me.id);
+        }
+    }
+
     /// A message to add to the prompt that is about to be sent.
     pub(super) fn before_prompt(&mut self, line: &Value) -> Option<Value> {
         let me = self.me.clone()?;
         let bus = self.store()?;
-        if line["messageType"].as_str() != Some("custom") {
-            // A person has spoken, or a program that stands for one.
-            let _ = bus.forget_wakes(&me.id);
-        }
-        let member = bus.member(&me.id).ok().flatten();
-        let listens = member.as_ref().is_some_and(|member| member.record.listen.is_some());
-        let came_back = std::mem::take(&mut self.came_back) && member.is_none();
-        if !listens && !came_back {
-            return None;
-        }
-        let unread = self.untold(&me.id, came_back)?;
+        self.heard(&bus, line);
+        let asked = self.asks_for_mail(&bus, &me);
+        let unread = asked.and_then(|all| self.untold(&me.id, all));
+        drop(bus);
+        self.came_back = false;
+        let unread = unread?;
         let message = self.notice(&unread);
         self.told = unread.last().map(|message| (message.id.clone(), Vec::new()));
         Some(message)
@@ -321,6 +361,7 @@ impl Bus {
             }
             if self.joined && idle {
                 self.wake(&me, link)?;
+                self.looked = true;
             }
         }
         Ok(())

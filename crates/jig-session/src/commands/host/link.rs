@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use jig_session_schema::bridge::{
-    BridgeReload, Call, CommandDefinition, Done, EntriesQuestion, HostResult, LineId, Panel, Ready, Skills,
+    BridgeReload, Call, CommandDefinition, Done, EntriesQuestion, HostResult, LineId, Panel, Quiet, Ready, SeenFile,
+    Skills,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -97,6 +98,10 @@ impl Link {
 
     pub(super) fn skills(&mut self, hidden: Vec<String>) -> Result<(), Failure> {
         write(&Skills::new().hidden(hidden))
+    }
+
+    pub(super) fn quiet(&mut self, files: Option<Vec<SeenFile>>) -> Result<(), Failure> {
+        write(&Quiet::new().files(files))
     }
 
     /// A command is done; `text` is written to Pi's output, for a mode that has no other place for it.

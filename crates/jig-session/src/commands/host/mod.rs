@@ -8,6 +8,7 @@ mod bus;
 mod king;
 mod link;
 mod panel;
+mod quiet;
 mod show;
 mod switches;
 
@@ -33,6 +34,7 @@ use crate::setup;
 
 use link::{Link, Then};
 use panel::ContextPanel;
+use quiet::Quiet;
 use switches::{Kept, Switching};
 
 /// Signals of the terminal are Pi's to answer; the host ends with its input. A terminated host leaves its file to
@@ -50,7 +52,15 @@ const COMMANDS: &[(&str, &str)] = &[
     ("context", "Show what fills the context"),
     ("session-file", "Say where this session's status file is, and the terminal it names"),
     ("session-reload", "Reload Pi once it is idle"),
+    ("sessions", "Show who is on this repository's session bus, your mail and all claims"),
+    ("team", "team join [LABEL]: put this session on the repository's session bus"),
 ];
+
+/// The commands to register.
+pub(crate) fn commands() -> Vec<CommandDefinition> {
+    let of = |(name, about): &(&str, &str)| CommandDefinition::new().name((*name).into()).description((*about).into());
+    COMMANDS.iter().map(of).collect()
+}
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
@@ -94,6 +104,7 @@ struct Host {
     prompts: Vec<Value>,
     bus: bus::Bus,
     king: king::King,
+    quiet: Quiet,
     /// When Pi is asked again whether it is idle.
     ask_idle: Option<Duration>,
     log: Log,
@@ -119,6 +130,7 @@ impl Host {
             prompts: Vec::new(),
             bus,
             king,
+            quiet: Quiet::default(),
             ask_idle: None,
             log,
         }
@@ -153,9 +165,14 @@ impl Host {
             return self.hello(line, now);
         }
         if self.is_unwanted() {
-            return Ok(());
+            // The bridge may have offered the commands before it knew.
+            return if kind == "command" { self.mute(line) } else { Ok(()) };
         }
         match kind {
+            "prompt" if line["waits"] == false => {
+                self.bus.prompted(line);
+                self.tell(line, now)?;
+            }
             "prompt" => {
                 // Pi waits for the answer, and for nothing else.
                 self.prompts.push(line.clone());
@@ -182,6 +199,10 @@ impl Host {
                 self.leave(line["reason"] == "reload", now);
             }
             _ => {
+                if line["event"].as_str() == Some("agent_settled") {
+                    // A run does what it likes, also with the bus.
+                    self.quiet.ask_again();
+                }
                 self.tell(line, now)?;
                 self.bus.told(line, &mut self.link)?;
             }
@@ -190,13 +211,13 @@ impl Host {
     }
 
     fn hello(&mut self, line: &Value, now: Now) -> Result<(), Failure> {
+        self.mode = line["mode"].as_str().unwrap_or("print").to_owned();
         if line["protocol"].as_u64() != Some(bridge::PROTOCOL) {
             self.log.write("unsupported", &format!("the bridge speaks protocol {}", line["protocol"]));
             self.stage = Stage::Mute;
             return self.link.ready(Vec::new(), Vec::new(), false, Vec::new());
         }
         self.stage = Stage::Greeted;
-        self.mode = line["mode"].as_str().unwrap_or("print").to_owned();
         self.tell(line, now)?;
         if self.publisher.path().is_none() {
             // A child of another session: it runs in that one's terminal and is that one's to show.
@@ -208,14 +229,7 @@ impl Host {
         }
         self.king.began(line, self.publisher.status(), now);
         self.bus.began(line, self.publisher.status(), now);
-        let mut commands: Vec<_> = COMMANDS
-            .iter()
-            .map(|(name, description)| {
-                CommandDefinition::new().name((*name).to_owned()).description((*description).to_owned())
-            })
-            .collect();
-        commands.extend(self.bus.commands());
-        self.link.ready(self.bus.tools(), commands, self.bus.guards(), self.king.wants())?;
+        self.link.ready(self.bus.tools(), commands(), self.bus.guards(), self.king.wants())?;
         // Pi's start waits for that answer, not for the disk.
         self.publisher.flush(now);
         self.link.entries()
@@ -261,6 +275,7 @@ impl Host {
 
     fn restored(&mut self) -> Result<(), Failure> {
         self.stage = Stage::Ready;
+        self.quiet.ask_again();
         self.answer_prompts()
     }
 
@@ -369,6 +384,12 @@ impl Host {
         Ok(())
     }
 
+    /// A command in a session that nothing is shown of.
+    fn mute(&mut self, line: &Value) -> Result<(), Failure> {
+        let text = "jig-session shows nothing of this session: it is another one's child, or its bridge is outdated";
+        show::text(&mut self.link, &self.mode, id(line), text.to_owned())
+    }
+
     fn command(&mut self, line: &Value) -> Result<(), Failure> {
         match line["name"].as_str().unwrap_or_default() {
             "session-reload" => self.link.reload(id(line)),
@@ -434,6 +455,15 @@ impl Service for Host {
         self.publisher.tick(now);
         let idle = self.publisher.status().is_some_and(|status| status.state == State::Idle);
         self.bus.tick(idle, self.publisher.status(), &mut self.link, now)?;
+        if self.bus.has_looked() {
+            self.quiet.ask_again();
+        }
+        if self.stage == Stage::Ready
+            && self.quiet.is_due(idle)
+            && let Some(files) = self.quiet.news(self.bus.quiet())
+        {
+            self.link.quiet(files)?;
+        }
         self.king.tick(self.publisher.status(), now);
         self.note();
         Ok(Flow::Go)
