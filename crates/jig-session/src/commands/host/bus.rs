@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jig_session_bus::path::locate;
 use jig_session_bus::{
-    Bus as Store, Call, Code as Word, Context, Done, Me, System, World, find_repo, limits, notice, perform, previews,
-    wake,
+    Bus as Store, Call, Code as Word, Context, Done, Me, Member, System, World, find_repo, limits, notice, perform,
+    previews, wake,
 };
 use jig_session_publish::Now;
 use jig_session_schema::bridge::SeenFile;
@@ -122,7 +122,7 @@ impl Bus {
         self.next_look = now.mono;
         self.next_beat = now.mono;
         // A reload keeps record, claims and listening.
-        self.joined = self.own_member().is_some();
+        self.joined = self.me.as_ref().zip(self.store()).is_some_and(|(me, bus)| own_member(&bus, me).is_some());
     }
 
     /// Whether there was a look since: the record's own beat changes its file, and mail may have been read.
@@ -147,7 +147,7 @@ impl Bus {
         let (record, inbox) = (seen(&[bus.record_path(&me.id).ok()?])?, seen(&[bus.inbox_path(&me.id).ok()?]));
         match self.asks_for_mail(&bus, me) {
             None => Some(record),
-            Some(all) => inbox.filter(|_| self.untold(&me.id, all).is_none()).map(|inbox| [record, inbox].concat()),
+            Some(all) => inbox.filter(|_| untold(&bus, &me.id, all).is_none()).map(|inbox| [record, inbox].concat()),
         }
     }
 
@@ -182,7 +182,7 @@ impl Bus {
         let bus = self.store()?;
         self.heard(&bus, line);
         let asked = self.asks_for_mail(&bus, &me);
-        let unread = asked.and_then(|all| self.untold(&me.id, all));
+        let unread = asked.and_then(|all| untold(&bus, &me.id, all));
         drop(bus);
         self.came_back = false;
         let unread = unread?;
@@ -369,12 +369,12 @@ impl Bus {
 
     /// Raises one turn for mail that has not been told, if the session asked for that.
     fn wake(&mut self, me: &Me, link: &mut Link) -> Result<(), Failure> {
-        let Some(member) = self.own_member() else { return Ok(()) };
+        let Some(bus) = self.made() else { return Ok(()) };
+        let Some(member) = own_member(&bus, me) else { return Ok(()) };
         if member.record.listen.as_ref().is_none_or(|listen| listen.mode != ListenMode::Wake) {
             return Ok(());
         }
-        let Some(unread) = self.untold(&me.id, false) else { return Ok(()) };
-        let Some(bus) = self.made() else { return Ok(()) };
+        let Some(unread) = untold(&bus, &me.id, false) else { return Ok(()) };
         let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
         let mark = bus.told(&me.id)?;
         if !wake::may_wake(&mark.wakes, &senders, self.system.now().wall_ms) {
@@ -383,18 +383,10 @@ impl Bus {
         }
         let last = unread.last().map(|message| message.id.clone()).unwrap_or_default();
         bus.set_told(&me.id, &last, &senders)?;
+        drop(bus);
         let message = self.notice(&unread);
         let how = json!({ "triggerTurn": true, "deliverAs": "followUp" });
         link.call("pi.sendMessage", vec![message, how], Then::Nothing)
-    }
-
-    /// Unread mail that was not told, oldest first; `None` when there is none. `all` asks for told mail too.
-    fn untold(&self, session: &str, all: bool) -> Option<Vec<Message>> {
-        let bus = self.store()?;
-        let mark = bus.told(session).ok()?;
-        let after = mark.last.as_deref().filter(|_| !all);
-        let unread = bus.peek_after(session, after, limits::UNREAD).ok()?.messages;
-        (!unread.is_empty()).then_some(unread)
     }
 
     fn notice(&mut self, unread: &[Message]) -> Value {
@@ -446,12 +438,6 @@ impl Bus {
         }
     }
 
-    fn own_member(&self) -> Option<jig_session_bus::Member> {
-        let me = self.me.as_ref()?;
-        let member = self.store()?.member(&me.id).ok()??;
-        (member.record.owner == me.owner && member.state != MemberState::Gone).then_some(member)
-    }
-
     /// When `tick` is wanted.
     pub(super) fn deadline(&self) -> Option<Duration> {
         if self.board.is_some() {
@@ -500,4 +486,18 @@ impl Bus {
     fn now(&self) -> Timestamp {
         Timestamp::from_epoch_ms(self.system.now().wall_ms)
     }
+}
+
+/// Unread mail that was not told, oldest first; `None` when there is none. `all` asks for told mail too.
+fn untold(bus: &Store<'_>, session: &str, all: bool) -> Option<Vec<Message>> {
+    let mark = bus.told(session).ok()?;
+    let after = mark.last.as_deref().filter(|_| !all);
+    let unread = bus.peek_after(session, after, limits::UNREAD).ok()?.messages;
+    (!unread.is_empty()).then_some(unread)
+}
+
+/// This session's record, unless a newer pane or a dead process left it.
+fn own_member(bus: &Store<'_>, me: &Me) -> Option<Member> {
+    let member = bus.member(&me.id).ok()??;
+    (member.record.owner == me.owner && member.state != MemberState::Gone).then_some(member)
 }
