@@ -145,18 +145,24 @@ impl Bus {
         let bus = self.store()?;
         // Looked at first and read then: what changes in between is no longer as it was seen.
         let (record, inbox) = (seen(&[bus.record_path(&me.id).ok()?])?, seen(&[bus.inbox_path(&me.id).ok()?]));
-        match self.asks_for_mail(&bus, me) {
+        // What cannot be read now may hold mail.
+        match self.asks_for_mail(&bus, me).ok()? {
             None => Some(record),
-            Some(all) => inbox.filter(|_| untold(&bus, &me.id, all).is_none()).map(|inbox| [record, inbox].concat()),
+            Some(all) => untold(&bus, &me.id, all).ok()?.is_empty().then_some([record, inbox?].concat()),
         }
     }
 
     /// Whether a prompt is told of mail: `None` when it is not, true when of all of it, told or not.
-    fn asks_for_mail(&self, bus: &Store<'_>, me: &Me) -> Option<bool> {
-        let member = bus.member(&me.id).ok().flatten();
+    fn asks_for_mail(&self, bus: &Store<'_>, me: &Me) -> Result<Option<bool>, jig_session_bus::Error> {
+        let member = bus.member(&me.id)?;
         let listens = member.as_ref().is_some_and(|member| member.record.listen.is_some());
         let came_back = self.came_back && member.is_none();
-        (listens || came_back).then_some(came_back)
+        Ok((listens || came_back).then_some(came_back))
+    }
+
+    /// What a prompt is told of.
+    fn mail_to_tell(&self, bus: &Store<'_>, me: &Me) -> Result<Vec<Message>, jig_session_bus::Error> {
+        self.asks_for_mail(bus, me)?.map_or(Ok(Vec::new()), |all| untold(bus, &me.id, all))
     }
 
     /// A prompt is sent, and waits for nothing.
@@ -181,14 +187,12 @@ impl Bus {
         let me = self.me.clone()?;
         let bus = self.store()?;
         self.heard(&bus, line);
-        let asked = self.asks_for_mail(&bus, &me);
-        let unread = asked.and_then(|all| untold(&bus, &me.id, all));
+        let unread = self.mail_to_tell(&bus, &me).unwrap_or_default();
         drop(bus);
         self.came_back = false;
-        let unread = unread?;
-        let message = self.notice(&unread);
-        self.told = unread.last().map(|message| (message.id.clone(), Vec::new()));
-        Some(message)
+        let last = unread.last()?.id.clone();
+        self.told = Some((last, Vec::new()));
+        Some(self.notice(&unread))
     }
 
     /// Why an editing tool may not run.
@@ -374,15 +378,15 @@ impl Bus {
         if member.record.listen.as_ref().is_none_or(|listen| listen.mode != ListenMode::Wake) {
             return Ok(());
         }
-        let Some(unread) = untold(&bus, &me.id, false) else { return Ok(()) };
+        let unread = untold(&bus, &me.id, false).unwrap_or_default();
+        let Some(last) = unread.last() else { return Ok(()) };
         let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
         let mark = bus.told(&me.id)?;
         if !wake::may_wake(&mark.wakes, &senders, self.system.now().wall_ms) {
             // The budget is used up: it is told at the next turn.
             return Ok(());
         }
-        let last = unread.last().map(|message| message.id.clone()).unwrap_or_default();
-        bus.set_told(&me.id, &last, &senders)?;
+        bus.set_told(&me.id, &last.id, &senders)?;
         drop(bus);
         let message = self.notice(&unread);
         let how = json!({ "triggerTurn": true, "deliverAs": "followUp" });
@@ -488,12 +492,11 @@ impl Bus {
     }
 }
 
-/// Unread mail that was not told, oldest first; `None` when there is none. `all` asks for told mail too.
-fn untold(bus: &Store<'_>, session: &str, all: bool) -> Option<Vec<Message>> {
-    let mark = bus.told(session).ok()?;
+/// Unread mail that was not told, oldest first. `all` asks for told mail too.
+fn untold(bus: &Store<'_>, session: &str, all: bool) -> Result<Vec<Message>, jig_session_bus::Error> {
+    let mark = bus.told(session)?;
     let after = mark.last.as_deref().filter(|_| !all);
-    let unread = bus.peek_after(session, after, limits::UNREAD).ok()?.messages;
-    (!unread.is_empty()).then_some(unread)
+    Ok(bus.peek_after(session, after, limits::UNREAD)?.messages)
 }
 
 /// This session's record, unless a newer pane or a dead process left it.
