@@ -121,6 +121,9 @@ def what_comes_at_once_finds_the_host():
         pi.prompt("@call read {\"path\":\"AGENTS.md\"}\n@then\n@say fine")
         first = kit.model_requests()[0]
         expect("session" in first["tools"], "the tool is there at the first request", first["tools"])
+        pi.prompt("@say again")
+        systems = [request["system"] for request in kit.model_requests()]
+        expect("share a bus" in systems[0] and len(set(systems)) == 1, "and what the model is told of it", systems)
         kit.wait_status(lambda status: [call["outcome"] for call in status["recent"]] == ["ok"] and status["state"] == "idle", "the whole run")
         pi.close()
         pi = Rpc(kit)

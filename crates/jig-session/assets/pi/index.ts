@@ -282,6 +282,7 @@ export default function (pi: ExtensionAPI) {
   const waiting = new Map<string, Answer>();
   const commandContexts = new Map<string, ExtensionCommandContext>();
   const registered = new Set<string>();
+  const guidelines: Record<string, string[]> = {}; // of the tools registered here
   let panel: { lines: string[]; done: (value: any) => void; tui: any } | undefined;
   let ownPanel = false; // the dialog Pi is about to tell of is ours
 
@@ -433,6 +434,7 @@ export default function (pi: ExtensionAPI) {
     if (withoutBus && definition.name === "session") return;
     if (registered.has(`tool:${definition.name}`)) return;
     registered.add(`tool:${definition.name}`);
+    guidelines[definition.name] = definition.promptGuidelines;
     pi.registerTool({
       ...definition,
       ...(definition.name === "session" ? { renderResult } : {}),
@@ -725,14 +727,18 @@ export default function (pi: ExtensionAPI) {
     shared[owner] = true;
     if (child || later) return; // Pi before 0.80 may say it twice
     const isFirst = event.reason === "startup" && (ctx.mode === "tui" || ctx.mode === "rpc");
-    const isKnown = command[0] === INSTALLED && OFFER.commands.length > 0 && !OFFER.unless.some((name) => process.env[name]);
+    const isKnown = !process.env.JIG_SESSION_HOST && command[0] === INSTALLED && OFFER.commands.length > 0 && !OFFER.unless.some((name) => process.env[name]);
     if (!isFirst || !isKnown) return await start(event.reason);
     for (const definition of OFFER.commands) registerCommand(definition);
     startLater(event.reason);
   });
   on("before_agent_start", async (event, eventCtx) => {
     ctx = eventCtx;
-    await later?.start();
+    if (later) {
+      await later.start();
+      // Pi has put together what it tells the model of the tools before it asked; those of now belong to it.
+      Object.assign(event.systemPromptOptions?.toolGuidelines ?? {}, guidelines);
+    }
     return await beforePrompt(event);
   });
   on("tool_call", async (event, eventCtx) => {

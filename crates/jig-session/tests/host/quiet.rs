@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::TestEnvironment;
 use crate::pi::{Pi, SESSION};
+use crate::{request, status};
 
 /// As the bridge judges it: every file is as it was seen.
 fn is_as_seen(files: &[Value]) -> bool {
@@ -97,4 +98,20 @@ fn what_waits_for_a_session_that_comes_back_is_asked_for() {
     let told = result(&mut pi, "back");
     assert_eq!(pi.quiet, None, "not while mail waits that a prompt is to be told of");
     assert!(told["message"]["content"].as_str().unwrap().contains(": one"), "{told}");
+}
+
+#[test]
+fn a_host_that_dies_in_the_middle_of_a_switch_leaves_no_skill_hidden() {
+    let env = TestEnvironment::new();
+    let mut pi = Pi::start(&env);
+    quiet(&mut pi, 1);
+    pi.kill_at = Some(|line| line["fn"] == "pi.appendEntry");
+    request(&env, "a", &json!({ "skills": { "skill-1": false } }));
+    pi.until("its end", |pi| pi.host_pid().is_none().then_some(()));
+    assert_eq!(pi.hidden, ["skill-1"], "the bridge was told, and nothing was stored");
+    pi.quiet = None;
+    pi.restart();
+    quiet(&mut pi, 1);
+    assert_eq!(pi.hidden, Vec::<String>::new());
+    assert_eq!(status(&env).unwrap()["lastRequest"]["id"], "a");
 }

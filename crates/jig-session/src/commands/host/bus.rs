@@ -1,6 +1,6 @@
 //! The session bus inside Pi: the tool `session`, the notice before a prompt, the guard question, waking.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use jig_session_bus::path::locate;
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use super::board::{Board, Deed};
 use super::id;
 use super::link::{Link, Then};
-use super::quiet;
+use super::quiet::{self, Unsure};
 use super::show;
 use crate::commands::bus::{listing, reason, tool};
 use crate::failure::Failure;
@@ -130,25 +130,27 @@ impl Bus {
         std::mem::take(&mut self.looked)
     }
 
-    /// The files that `before_prompt` would find nothing in as long as they stay as they are; `None` when it would, or
-    /// when that is not certain.
-    pub(super) fn quiet(&self) -> Option<Vec<SeenFile>> {
-        let me = self.me.as_ref()?;
+    /// The files that `before_prompt` would find nothing in as long as they stay as they are.
+    pub(super) fn quiet(&self) -> Result<Vec<SeenFile>, Unsure> {
+        let me = self.me.as_ref().ok_or(Unsure::News)?;
         if self.told.is_some() || !self.noticed.is_empty() {
-            return None;
+            return Err(Unsure::News);
         }
-        let seen = |paths: &[PathBuf]| quiet::seen(paths, self.system.now().wall_ms);
-        let nobody = seen(std::slice::from_ref(&self.root));
-        if nobody.as_ref().is_some_and(|files| files.iter().all(|file| file.at.is_none())) {
-            return nobody;
+        let seen = |path: &Path| quiet::seen(path, self.system.now().wall_ms);
+        if let Ok(nobody) = seen(&self.root)
+            && nobody.at.is_none()
+        {
+            return Ok(vec![nobody]);
         }
-        let bus = self.store()?;
-        // Looked at first and read then: what changes in between is no longer as it was seen.
-        let (record, inbox) = (seen(&[bus.record_path(&me.id).ok()?])?, seen(&[bus.inbox_path(&me.id).ok()?]));
         // What cannot be read now may hold mail.
-        match self.asks_for_mail(&bus, me).ok()? {
-            None => Some(record),
-            Some(all) => untold(&bus, &me.id, all).ok()?.is_empty().then_some([record, inbox?].concat()),
+        let unread = |_| Unsure::News;
+        let bus = self.store().ok_or(Unsure::News)?;
+        let record = seen(&bus.record_path(&me.id).map_err(unread)?)?;
+        let inbox = seen(&bus.inbox_path(&me.id).map_err(unread)?);
+        match self.asks_for_mail(&bus, me).map_err(unread)? {
+            None => Ok(vec![record]),
+            Some(all) if untold(&bus, &me.id, all).map_err(unread)?.is_empty() => Ok(vec![record, inbox?]),
+            Some(_) => Err(Unsure::News),
         }
     }
 

@@ -275,6 +275,8 @@ impl Host {
 
     fn restored(&mut self) -> Result<(), Failure> {
         self.stage = Stage::Ready;
+        // The host before this one may have told of a set that was never stored, or have died before it told of one.
+        self.link.skills(self.kept.hidden())?;
         self.quiet.ask_again();
         self.answer_prompts()
     }
@@ -459,8 +461,8 @@ impl Service for Host {
             self.quiet.ask_again();
         }
         if self.stage == Stage::Ready
-            && self.quiet.is_due(idle)
-            && let Some(files) = self.quiet.news(self.bus.quiet())
+            && self.quiet.is_due(idle, now.mono)
+            && let Some(files) = self.quiet.news(self.bus.quiet(), now.mono)
         {
             self.link.quiet(files)?;
         }
@@ -474,7 +476,8 @@ impl Service for Host {
             return None;
         }
         let clerk = self.clerk.deadline().filter(|_| self.stage == Stage::Ready);
-        let all = [self.publisher.deadline(), clerk, self.ask_idle, self.bus.deadline(), self.king.deadline()];
+        let quiet = self.quiet.deadline();
+        let all = [self.publisher.deadline(), clerk, self.ask_idle, self.bus.deadline(), self.king.deadline(), quiet];
         all.into_iter().flatten().min()
     }
 

@@ -6,40 +6,49 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::Path;
+use std::time::Duration;
 
 use jig_session_schema::bridge::SeenFile;
 
 /// A file changed this shortly before it was looked at may change again without another time: file systems count in
-/// ticks of up to 10 ms. In nanoseconds.
-const TICKS: i128 = 50_000_000;
+/// ticks of up to 10 ms.
+const TICKS: Duration = Duration::from_millis(50);
 
-/// The files as they are now; `None` when one cannot be looked at, or was changed a moment ago. Whoever reads them looks
-/// first, and reads then.
-pub(super) fn seen(paths: &[PathBuf], now_ms: i64) -> Option<Vec<SeenFile>> {
-    let now = i128::from(now_ms) * 1_000_000;
-    paths
-        .iter()
-        .map(|path| {
-            let at = match fs::metadata(path) {
-                Ok(found) => Some(i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec())),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(_) => return None,
-            };
-            if at.is_some_and(|at| at > now - TICKS) {
-                return None;
-            }
-            let path = path.to_str()?.to_owned();
-            Some(SeenFile::new().path(path).at(at.map(|at| at.to_string())))
-        })
-        .collect()
+/// Why it is not known what a prompt would be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsure {
+    /// There is something to tell, or it cannot be read.
+    News,
+    /// A file was changed a moment ago; in another moment it is known.
+    Recent,
 }
 
-/// What the bridge was told last, and whether it is to be looked at again.
+/// A file as it is now. Whoever reads it looks first, and reads then: what changes in between is no longer as it was
+/// seen.
+pub(super) fn seen(path: &Path, now_ms: i64) -> Result<SeenFile, Unsure> {
+    let at = match fs::metadata(path) {
+        Ok(found) => Some(i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => return Err(Unsure::News),
+    };
+    let ticks = i128::from(TICKS.as_nanos() as u64);
+    match at.map(|at| i128::from(now_ms) * 1_000_000 - at) {
+        // The clock was set back: this goes on for longer than a moment.
+        Some(age) if age < -ticks => return Err(Unsure::News),
+        Some(age) if age < ticks => return Err(Unsure::Recent),
+        _ => {}
+    }
+    let path = path.to_str().ok_or(Unsure::News)?;
+    Ok(SeenFile::new().path(path.to_owned()).at(at.map(|at| at.to_string())))
+}
+
+/// What the bridge was told last, and when it is to be looked at again.
 #[derive(Default)]
 pub(super) struct Quiet {
     told: Option<Vec<SeenFile>>,
     due: bool,
+    again: Option<Duration>,
 }
 
 impl Quiet {
@@ -48,18 +57,29 @@ impl Quiet {
         self.due = true;
     }
 
-    /// After every batch of lines: whether the files are to be looked at now. A prompt that comes in the middle of a
-    /// run is part of it.
-    pub(super) fn is_due(&mut self, idle: bool) -> bool {
+    /// After every batch of lines, and at the deadline: whether the files are to be looked at now. A prompt that comes
+    /// in the middle of a run is part of it.
+    pub(super) fn is_due(&mut self, idle: bool, now: Duration) -> bool {
+        self.due |= self.again.take_if(|at| now >= *at).is_some();
         idle && std::mem::take(&mut self.due)
     }
 
-    /// What the bridge is to be told; `None` when it knows.
-    pub(super) fn news(&mut self, files: Option<Vec<SeenFile>>) -> Option<Option<Vec<SeenFile>>> {
-        if files == self.told {
+    /// When the files are looked at again by themselves.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.again
+    }
+
+    /// What the bridge is to be told; `None` when it knows, or will find out from the files.
+    pub(super) fn news(
+        &mut self,
+        files: Result<Vec<SeenFile>, Unsure>,
+        now: Duration,
+    ) -> Option<Option<Vec<SeenFile>>> {
+        self.again = (files == Err(Unsure::Recent)).then(|| now + TICKS);
+        if self.again.is_some() || files.as_ref().ok() == self.told.as_ref() {
             return None;
         }
-        self.told.clone_from(&files);
-        Some(files)
+        self.told = files.ok();
+        Some(self.told.clone())
     }
 }
