@@ -101,7 +101,7 @@ record! {
         tag change: Tag = "change" is "changed",
         /// The session as it is now.
         required session: Row = "session",
-        /// The names of the row's fields that changed.
+        /// The names of the row's fields that changed, and `tools` and `lastRequest` when those of the file did.
         needed fields: Vec<String> = "fields",
     }
 }

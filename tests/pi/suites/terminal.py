@@ -63,6 +63,9 @@ def what_a_reader_sees_of_a_session():
         expect(done.stdout == "tools: bash off; reload when idle\n", "the request", done.stdout)
         wait_for(lambda: kit.events("session_start")[-1]["payload"]["reason"] == "reload", "the reload")
         kit.wait_status(lambda s: s["lastRequest"].get("reload") == "done" and s["tools"]["active"] == 3, "bash is off")
+        watch.saw(lambda line: "tools" in line.get("fields", []), "the switch")
+        # The answer and the reload may be one look.
+        watch.saw(lambda line: "lastRequest" in line.get("fields", []), "the answer")
         tui.expect("half-typed prompt")
         tui.keys("C-u")
         tui.expect_not("half-typed prompt")

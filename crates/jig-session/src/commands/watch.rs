@@ -11,6 +11,7 @@ use jig_session_schema::documents::{
 use jig_session_schema::row::Row;
 use jig_session_schema::time::Timestamp;
 use jig_session_store::{Change, Tracker, Why};
+use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::failure::{Failure, Outcome};
@@ -61,10 +62,16 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 fn tell(app: &App, runner: Option<&Runner>, tracker: &mut Tracker, view: &View, all: bool) -> Result<(), Failure> {
     let listed: Vec<Row> = view.listed(all).map(|session| session.row.clone()).collect();
     let others: Vec<Row> = view.rows().cloned().collect();
-    for change in tracker.update(&listed, &others, &view.problems) {
+    for change in tracker.update(&listed, &others, &view.problems, beside) {
         line(app, runner, &Told::change(change, view.at))?;
     }
     Ok(())
+}
+
+/// What is followed besides the row: what was switched in a session, and what became of a request.
+fn beside(row: &Row) -> Option<Map<String, Value>> {
+    let document = view::document(row).ok()?;
+    Some(document.into_iter().filter(|(name, _)| name == "tools" || name == "lastRequest").collect())
 }
 
 fn line(app: &App, runner: Option<&Runner>, told: &Told) -> Result<(), Failure> {
@@ -137,7 +144,7 @@ impl Told {
                 Some(format!("{time}Z + {:<10} {}\n", clean(&rows::state(row).0), about(row)))
             }
             (WatchLine::Changed(changed), Some(row)) => {
-                let fields = changed.fields.iter().filter(|field| *field != "updatedAt").map(String::as_str);
+                let fields = changed.fields.iter().filter(|field| *field != "updatedAt").map(|field| said(row, field));
                 let fields = fields.collect::<Vec<_>>().join(" ");
                 Some(format!("{time}Z ~ {:<10} {}  ({fields})\n", clean(&rows::state(row).0), about(row)))
             }
@@ -181,6 +188,21 @@ impl Told {
         ]);
         variables
     }
+}
+
+/// A changed field for people: its name, and what is in it where that is not in the row.
+fn said(row: &Row, field: &str) -> String {
+    let value = match field {
+        "tools" | "lastRequest" => view::status(row).and_then(|status| match field {
+            "tools" => Some(format!("{} of {}", status.tools.active?, status.tools.total?)),
+            _ => status.last_request.map(|answer| match answer.reload {
+                Some(reload) => format!("{}, reload {reload}", clean(&answer.message)),
+                None => clean(&answer.message).into_owned(),
+            }),
+        }),
+        _ => None,
+    };
+    value.map_or_else(|| field.to_owned(), |value| format!("{field}: {value}"))
 }
 
 /// Runs the command for one change after another, so that a slow one delays no line.
