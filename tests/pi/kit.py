@@ -341,9 +341,13 @@ class Tmux:
 
     def expect_not(self, text):
         # A screen that is being drawn anew lacks it for a moment as well.
-        screens = [None]
-        wait_for(lambda: screens.append(self.screen()) or screens[-1] == screens[-2] and text not in screens[-1],
-                 f"{text!r} to leave the screen")
+        before = None
+
+        def gone():
+            nonlocal before
+            last, before = before, self.screen()
+            return before == last and text not in before
+        wait_for(gone, f"{text!r} to leave the screen")
 
     def end(self):
         try:

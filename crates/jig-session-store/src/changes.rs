@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 pub enum Change {
     /// A session is listed now.
     Added(Row),
-    /// A listed session has other values in these fields.
-    Changed(Row, Vec<String>),
+    /// A listed session has other values in these fields; what is followed besides its row.
+    Changed(Row, Vec<String>, Map<String, Value>),
     /// A session is no longer listed: its row as it was last, and why.
     Removed(Row, Why),
     /// An entry gives no session.
@@ -75,7 +75,7 @@ impl Tracker {
                         known.beside = now;
                     }
                     if fields.iter().any(|field| field != "updatedAt") {
-                        arrived.push(Change::Changed(row.clone(), fields));
+                        arrived.push(Change::Changed(row.clone(), fields, known.beside.clone()));
                     }
                     rows.insert(key(row), known);
                 }
@@ -151,7 +151,7 @@ mod tests {
         };
         tracker.update(&[at(1)], &[], &[], |_| tools(4));
         let fields = vec!["updatedAt".to_owned(), "tools".to_owned()];
-        let told = [Change::Changed(at(2), fields)];
+        let told = [Change::Changed(at(2), fields, tools(3).unwrap())];
         assert_eq!(tracker.update(&[at(2)], &[], &[], |_| tools(3)), told);
         // As before, not to be read, and not written: nothing.
         assert_eq!(tracker.update(&[at(3)], &[], &[], |_| tools(3)), []);
@@ -174,7 +174,7 @@ mod tests {
         let fields = vec!["state".to_owned(), "updatedAt".to_owned()];
         assert_eq!(
             update(&mut tracker, &[busy.clone()], &[], &[]),
-            [Change::Removed(row("b"), Why::Ended), Change::Changed(busy, fields)]
+            [Change::Removed(row("b"), Why::Ended), Change::Changed(busy, fields, Map::new())]
         );
     }
 

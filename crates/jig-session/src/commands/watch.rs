@@ -90,6 +90,8 @@ fn line(app: &App, runner: Option<&Runner>, told: &Told) -> Result<(), Failure> 
 struct Told {
     line: WatchLine,
     row: Option<Row>,
+    /// What is followed besides the row.
+    beside: Map<String, Value>,
     at: Timestamp,
 }
 
@@ -97,17 +99,19 @@ impl Told {
     fn ready(at: Timestamp) -> Self {
         let mut ready = WatchReady::new();
         ready.at = at;
-        Self { line: ready.into(), row: None, at }
+        Self { line: ready.into(), row: None, beside: Map::new(), at }
     }
 
     fn change(change: Change, at: Timestamp) -> Self {
+        let mut beside = Map::new();
         let (line, row) = match change {
             Change::Added(row) => {
                 let mut added = WatchAdded::new().session(row.clone());
                 added.at = at;
                 (added.into(), Some(row))
             }
-            Change::Changed(row, fields) => {
+            Change::Changed(row, fields, followed) => {
+                beside = followed;
                 let mut changed = WatchChanged::new().session(row.clone()).fields(fields);
                 changed.at = at;
                 (changed.into(), Some(row))
@@ -128,7 +132,7 @@ impl Told {
                 (told.into(), None)
             }
         };
-        Self { line, row, at }
+        Self { line, row, beside, at }
     }
 
     fn text(&self, app: &App) -> Option<String> {
@@ -144,7 +148,8 @@ impl Told {
                 Some(format!("{time}Z + {:<10} {}\n", clean(&rows::state(row).0), about(row)))
             }
             (WatchLine::Changed(changed), Some(row)) => {
-                let fields = changed.fields.iter().filter(|field| *field != "updatedAt").map(|field| said(row, field));
+                let fields =
+                    changed.fields.iter().filter(|field| *field != "updatedAt").map(|field| said(field, &self.beside));
                 let fields = fields.collect::<Vec<_>>().join(" ");
                 Some(format!("{time}Z ~ {:<10} {}  ({fields})\n", clean(&rows::state(row).0), about(row)))
             }
@@ -191,18 +196,17 @@ impl Told {
 }
 
 /// A changed field for people: its name, and what is in it where that is not in the row.
-fn said(row: &Row, field: &str) -> String {
-    let value = match field {
-        "tools" | "lastRequest" => view::status(row).and_then(|status| match field {
-            "tools" => Some(format!("{} of {}", status.tools.active?, status.tools.total?)),
-            _ => status.last_request.map(|answer| match answer.reload {
-                Some(reload) => format!("{}, reload {reload}", clean(&answer.message)),
-                None => clean(&answer.message).into_owned(),
-            }),
-        }),
-        _ => None,
-    };
-    value.map_or_else(|| field.to_owned(), |value| format!("{field}: {value}"))
+fn said(field: &str, beside: &Map<String, Value>) -> String {
+    let value = beside.get(field);
+    let part = |name: &str| value.and_then(|value| value.get(name));
+    let count = |name: &str| part(name).and_then(Value::as_u64);
+    let text = |name: &str| part(name).and_then(Value::as_str).map(clean);
+    match (field, count("active"), count("total"), text("message"), text("reload")) {
+        ("tools", Some(active), Some(total), ..) => format!("tools: {active} of {total}"),
+        ("lastRequest", _, _, Some(message), Some(reload)) => format!("lastRequest: {message}, reload {reload}"),
+        ("lastRequest", _, _, Some(message), None) => format!("lastRequest: {message}"),
+        _ => field.to_owned(),
+    }
 }
 
 /// Runs the command for one change after another, so that a slow one delays no line.

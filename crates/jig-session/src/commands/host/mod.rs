@@ -457,7 +457,7 @@ impl Service for Host {
         self.publisher.tick(now);
         let idle = self.publisher.status().is_some_and(|status| status.state == State::Idle);
         self.bus.tick(idle, self.publisher.status(), &mut self.link, now)?;
-        if self.bus.has_looked() {
+        if self.bus.has_looked() && !self.quiet.holds(now.wall.epoch_ms()) {
             self.quiet.ask_again();
         }
         if self.stage == Stage::Ready

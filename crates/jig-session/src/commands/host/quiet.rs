@@ -57,6 +57,12 @@ impl Quiet {
         self.due = true;
     }
 
+    /// Whether all is still as the bridge was told: then nothing need be read again.
+    pub(super) fn holds(&self, now_ms: i64) -> bool {
+        let is_as_told = |file: &SeenFile| seen(Path::new(&file.path), now_ms).as_ref() == Ok(file);
+        self.told.as_ref().is_some_and(|files| files.iter().all(is_as_told))
+    }
+
     /// After every batch of lines, and at the deadline: whether the files are to be looked at now. A prompt that comes
     /// in the middle of a run is part of it.
     pub(super) fn is_due(&mut self, idle: bool, now: Duration) -> bool {
