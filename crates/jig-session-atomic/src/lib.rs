@@ -5,11 +5,16 @@
 //! nobody can put another folder in its place half-way. A file is replaced by a temporary in the same folder and one
 //! rename, so a reader sees the old bytes or the new ones. Reading opens regular files only and never waits.
 //!
+//! Everything else that is read, because another program wrote it somewhere, is read with [`read_file`]: regular files
+//! only, within a bound, without waiting.
+//!
 //! The crate knows nothing of what the files hold, who wrote them or whether that process still runs: a caller that
 //! deletes says what it judged ([`Stamp`]), and a caller that sweeps says which process ids are gone.
 
+mod append;
 mod dir;
 mod error;
+mod file;
 mod lock;
 mod names;
 mod open;
@@ -19,6 +24,7 @@ mod write;
 
 pub use dir::{Notice, PrivateDir, Stamp};
 pub use error::{Error, Fault, Operation, errno_name};
+pub use file::{open_file, read_file};
 pub use lock::Lock;
 pub use names::{Leftover, LeftoverKind, TempName};
 pub use read::{Bytes, Entry, EntryProblem, Reason};

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -80,7 +81,7 @@ impl fmt::Display for EntryProblem {
 
 impl EntryProblem {
     /// What a refused open means; a failure after that is one of the system's.
-    fn not_opened(errno: Errno) -> Self {
+    pub(crate) fn not_opened(errno: Errno) -> Self {
         let reason = match errno {
             Errno::NOENT => Reason::Missing,
             // What `O_NOFOLLOW` gives for a link, and what a socket or a device without a driver gives.
@@ -90,11 +91,11 @@ impl EntryProblem {
         Self { reason, errno: None, stamp: None }
     }
 
-    fn os(errno: Errno) -> Self {
+    pub(crate) fn os(errno: Errno) -> Self {
         Self { reason: Reason::Unreadable, errno: Some(errno.raw_os_error()), stamp: None }
     }
 
-    fn seen(reason: Reason, stamp: Stamp) -> Self {
+    pub(crate) fn seen(reason: Reason, stamp: Stamp) -> Self {
         Self { reason, errno: None, stamp: Some(stamp) }
     }
 }
@@ -237,6 +238,16 @@ fn read_once(held: &Held, name: &OsStr, limit: usize, buffer: &mut Vec<u8>) -> R
     if found.st_uid != held.owner {
         return Err(EntryProblem::seen(Reason::ForeignOwner, stamp));
     }
+    read_opened(&fd, stamp, limit, buffer)
+}
+
+/// Reads what was opened to its end, if that comes within `limit` bytes.
+pub(crate) fn read_opened(
+    fd: impl AsFd,
+    stamp: Stamp,
+    limit: usize,
+    buffer: &mut Vec<u8>,
+) -> Result<Stamp, EntryProblem> {
     if stamp.size > limit as u64 {
         return Err(EntryProblem::seen(Reason::TooLarge, stamp));
     }
