@@ -1,6 +1,7 @@
 //! The error of a command with `--json`: one line on stderr, and nothing on stdout.
 
 use crate::shape::Tag;
+use crate::status::{AgentName, State};
 
 record! {
     /// An error that ended a command.
@@ -29,6 +30,22 @@ record! {
         added errno: Option<i32> = "errno",
         /// What an ambiguous name may have meant.
         added candidates: Vec<String> = "candidates",
+        /// The sessions that an ambiguous name may have meant, with what tells them apart.
+        added matches: Vec<SessionMatch> = "matches",
+    }
+}
+
+record! {
+    /// A session that an ambiguous name may have meant.
+    pub struct SessionMatch {
+        /// Its id.
+        required session: String = "session",
+        /// Its agent's name.
+        needed agent: AgentName = "agent",
+        /// Whether the agent works.
+        needed state: State = "state",
+        /// The agent's working folder.
+        needed cwd: String = "cwd",
     }
 }
 
@@ -43,6 +60,8 @@ open_words! {
         TMUX_FAILED = "tmux-failed",
         /// The session has ended.
         GONE = "gone",
+        /// The session's process is stopped, so that a wait for it cannot end.
+        STOPPED = "stopped",
         /// The path is not held.
         NOT_HELD = "not-held",
         /// The command line is wrong.

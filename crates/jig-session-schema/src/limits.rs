@@ -24,6 +24,8 @@ pub const COUNT_MAX: u64 = (1 << 53) - 1;
 pub const RECENT: usize = 15;
 /// Entries of `recentRequests`.
 pub const RECENT_REQUESTS: usize = 32;
+/// Entries of `children`.
+pub const CHILDREN: usize = 16;
 /// Entries of `outputs` without a repository, and as many with one.
 pub const OUTPUTS: usize = 50;
 /// Decisions kept for calls that have not started.

@@ -1,7 +1,7 @@
 //! Rows and problems: what every reading command prints of a session.
 
 use crate::shape::Tag;
-use crate::status::{AgentName, Attention, Context, Model, Process, State, StateFrom, Status, Usage};
+use crate::status::{AgentName, Attention, Context, Model, Process, Publisher, State, StateFrom, Status, Usage};
 use crate::time::Timestamp;
 
 record! {
@@ -117,6 +117,8 @@ open_words! {
         SHARED_PROCESS = "shared process",
         /// A pi-king card of a session that has ended.
         EXITED = "exited",
+        /// The agent lives, but the process that kept its file up to date is gone or stopped.
+        NO_PUBLISHER = "no publisher",
         /// The process table could not be asked.
         PROBE_FAILED = "probe failed",
     }
@@ -205,6 +207,8 @@ record! {
         added tmux_pane: Option<String> = "tmuxPane",
         /// The tmux server's socket.
         added tmux_socket: Option<String> = "tmuxSocket",
+        /// The process that keeps the file up to date.
+        added publisher: Option<Publisher> = "publisher",
     }
 }
 
@@ -232,6 +236,7 @@ impl From<&Status> for Summary {
             background: status.background,
             tmux_pane: status.tmux_pane.clone(),
             tmux_socket: status.tmux_socket.clone(),
+            publisher: status.publisher.clone(),
             unknown: crate::shape::Unknown::default(),
         }
     }

@@ -416,6 +416,8 @@ plain_shape!(u32, "is not a process id", { "type": "integer", "minimum": 1, "max
     |value| count(&value).filter(|n| (1..=2_147_483_647).contains(n)).and_then(|n| u32::try_from(n).ok()));
 plain_shape!(u16, "is not a small count", { "type": "integer", "minimum": 0, "maximum": 65_535 },
     |value| count(&value).and_then(|n| u16::try_from(n).ok()));
+plain_shape!(u8, "is not a whole number from 0 to 100", { "type": "integer", "minimum": 0, "maximum": 100 },
+    |value| count(&value).filter(|n| *n <= 100).and_then(|n| u8::try_from(n).ok()));
 plain_shape!(i32, "is not a small whole number",
     { "type": "integer", "minimum": (i32::MIN), "maximum": (i32::MAX) },
     |value| whole(&value).and_then(|n| i32::try_from(n).ok()));

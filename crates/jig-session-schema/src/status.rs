@@ -74,6 +74,13 @@ record! {
         added accepts: Option<Vec<Accept>> = "accepts",
         /// The last 32 answers, newest first; a repeated id gets its answer from here and does not run again.
         added recent_requests: Vec<Answer> = "recentRequests",
+        /// The long-lived process that keeps this file up to date. When it is gone or stopped while the agent lives, the
+        /// rest of the file is as of `updatedAt`. Left out: nothing may be concluded.
+        added publisher: Option<Publisher> = "publisher",
+        /// Subagents that say what they do, at most 16; the others are only counted in `background`.
+        added children: Vec<Child> = "children",
+        /// How far the turn is, as the agent says, 0 to 100.
+        added progress: Option<u8> = "progress",
     }
 }
 
@@ -142,6 +149,48 @@ impl Process {
 }
 
 record! {
+    /// The identity of the process that keeps a status file up to date, compared for equality only.
+    pub struct Publisher {
+        /// Its process id.
+        required pid: u32 = "pid",
+        /// Its start, as in `process`.
+        required start: String = "start",
+        /// The id of the machine's current boot.
+        added boot_id: Option<String> = "bootId",
+        /// The inode number of its pid namespace.
+        added pid_namespace: Option<String> = "pidNamespace",
+    }
+}
+
+record! {
+    /// A subagent of a session.
+    pub struct Child {
+        /// Its id within the session.
+        required id: Name = "id",
+        /// What it does.
+        required state: ChildState = "state",
+        /// Why a person is waited for, while it is `blocked`.
+        added kind: Option<Reason> = "kind",
+    }
+}
+
+open_words! {
+    /// What a subagent does.
+    pub struct ChildState {
+        /// Nothing yet.
+        IDLE = "idle",
+        /// It works.
+        WORKING = "working",
+        /// It waits for a person.
+        BLOCKED = "blocked",
+        /// It has ended well.
+        DONE = "done",
+        /// It has ended in an error.
+        ERROR = "error",
+    }
+}
+
+record! {
     /// A person is waited for.
     pub struct Attention {
         /// For what.
@@ -164,6 +213,8 @@ open_words! {
         ERROR = "error",
         /// The turn ended while nobody watched.
         FINISHED = "finished",
+        /// The agent wants a login, a key or a payment.
+        AUTH = "auth",
         /// Something, but not known what.
         UNKNOWN = "unknown",
     }
@@ -178,6 +229,8 @@ open_words! {
         RECORD = "record",
         /// The session's transcript.
         TRANSCRIPT = "transcript",
+        /// What the program reports in its own terminal (OSC 7501), seen by `jig-session run`.
+        PROGRAM_STATUS = "program-status",
         /// A pi-king file; only readers say so.
         PI_KING = "pi-king",
     }

@@ -7,7 +7,7 @@ use crate::quick::{self, Empty, One};
 use crate::read::{Read, ReadError};
 use crate::row::Summary;
 use crate::shape::Unknown;
-use crate::status::{Agent, Attention, Context, Model, Process, Usage};
+use crate::status::{Agent, Attention, Context, Model, Process, Publisher, Usage};
 
 impl Summary {
     /// Reads a status file's summary: what [`Summary::read`] gives, without the fields that are not in it, and faster.
@@ -30,6 +30,7 @@ impl Summary {
             self.model.as_mut().map(|model| &mut model.unknown),
             self.agent.as_mut().map(|agent| &mut agent.unknown),
             self.process.as_mut().map(|process| &mut process.unknown),
+            self.publisher.as_mut().map(|publisher| &mut publisher.unknown),
             self.attention.as_mut().map(|attention| &mut attention.unknown),
             Some(&mut self.context.unknown),
             Some(&mut self.usage.unknown),
@@ -43,7 +44,7 @@ quick!(Summary, requires [session, version], checks [version: One = "schema"], o
     model = "model", state = "state", context = "context", usage = "usage",
     started_at = "startedAt", updated_at = "updatedAt", agent = "agent", name = "name", process = "process",
     attention = "attention", state_from = "stateFrom", state_at = "stateAt", background = "background",
-    tmux_pane = "tmuxPane", tmux_socket = "tmuxSocket",
+    tmux_pane = "tmuxPane", tmux_socket = "tmuxSocket", publisher = "publisher",
 });
 // A pi-king card without what no listing shows.
 quick!(KingStatus, requires [id, version], checks [version: One = "formatVersion", subagents: Empty = "subagents"], others skipped, {
@@ -55,6 +56,9 @@ quick!(Model, requires [id], checks [], others skipped, { provider = "provider",
 quick!(Agent, requires [name], checks [], others skipped, { name = "name", version = "version", });
 quick!(Process, requires [], checks [], others kept, {
     start = "start", boot_id = "bootId", pid_namespace = "pidNamespace", machine = "machine", shared = "shared",
+});
+quick!(Publisher, requires [pid, start], checks [], others skipped, {
+    pid = "pid", start = "start", boot_id = "bootId", pid_namespace = "pidNamespace",
 });
 quick!(Attention, requires [reason], checks [], others skipped, { reason = "reason", since = "since", });
 quick!(Context, requires [], checks [], others skipped, { tokens = "tokens", window = "window", percent = "percent", });
