@@ -2,7 +2,7 @@
 
 use jig_session_atomic::{Error, PrivateDir, Removal, Stamp};
 
-use crate::asked::Asked;
+use jig_session_schema::request::Request;
 
 /// Publishes requests to one session.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ impl Counter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn publish(&self, asked: &Asked) -> Result<Option<Published>, Error> {
-        Ok(self.dir.create_new(&self.file, &asked.document())?.map(Published))
+    pub fn publish(&self, request: &Request) -> Result<Option<Published>, Error> {
+        Ok(self.dir.create_new(&self.file, &document(request))?.map(Published))
     }
 
     /// Takes an own request back; false when the session has taken it already. Another requester's stays.
@@ -40,14 +40,19 @@ impl Counter {
     }
 }
 
+/// The file that asks for it.
+pub(crate) fn document(request: &Request) -> Vec<u8> {
+    serde_json::Value::Object(request.to_document()).to_string().into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
 
-    fn asked(id: &str) -> Asked {
-        Asked { id: id.into(), tools: vec![("bash".into(), false)], ..Asked::default() }
+    fn asked(id: &str) -> Request {
+        Request::new().id(id.into()).tools([("bash".to_owned(), false)].into_iter().collect())
     }
 
     #[test]
@@ -57,7 +62,7 @@ mod tests {
         let first = counter.publish(&asked("a")).unwrap().expect("nothing waits");
         assert_eq!(counter.publish(&asked("b")).unwrap(), None);
         let path = folder.path().join("s-1.json");
-        assert_eq!(Asked::read(&fs::read(&path).unwrap()), Ok(asked("a")));
+        assert_eq!(Request::accept(&fs::read(&path).unwrap()), Ok(asked("a")));
         assert!(counter.withdraw(&first).unwrap());
         assert!(!path.exists());
         assert!(!counter.withdraw(&first).unwrap());
@@ -72,6 +77,6 @@ mod tests {
         fs::rename(folder.path().join("s-1.json"), folder.path().join("taken")).unwrap();
         counter.publish(&asked("b")).unwrap().expect("nothing waits");
         assert!(!counter.withdraw(&first).unwrap());
-        assert_eq!(Asked::read(&fs::read(folder.path().join("s-1.json")).unwrap()), Ok(asked("b")));
+        assert_eq!(Request::accept(&fs::read(folder.path().join("s-1.json")).unwrap()), Ok(asked("b")));
     }
 }

@@ -6,10 +6,8 @@ use std::ffi::OsString;
 
 use jig_session_atomic::{Error, Leftover, LeftoverKind, Moved, PrivateDir, Reason};
 
-use crate::asked::{Asked, NotARequest};
-
-/// The largest request file that is read, in bytes.
-const MAX_BYTES: usize = 64 * 1024;
+use jig_session_schema::limits::REQUEST_BYTES;
+use jig_session_schema::request::{NotARequest, Request};
 
 /// Takes one session's requests.
 #[derive(Debug)]
@@ -22,11 +20,11 @@ pub struct Desk {
 }
 
 /// A request this process has taken. It stays on disk until [`Desk::done`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
     name: OsString,
     /// What it asks, or why it is no request.
-    pub request: Result<Asked, NotARequest>,
+    pub request: Result<Request, NotARequest>,
     /// When its file was written, in epoch milliseconds; 0 when that cannot be read.
     pub written: i64,
     /// Another process had taken it and is gone.
@@ -103,14 +101,14 @@ impl Desk {
     }
 
     fn read(&mut self, name: OsString, interrupted: bool) -> Option<Taken> {
-        let (request, stamp) = match self.dir.read(&name, MAX_BYTES) {
-            Ok(read) => (Asked::read(&read.bytes), Some(read.stamp)),
+        let (request, stamp) = match self.dir.read(&name, REQUEST_BYTES) {
+            Ok(read) => (Request::accept(&read.bytes), Some(read.stamp)),
             Err(problem) if problem.reason == Reason::Missing => {
                 // Somebody removed it under our hands: there is nobody to answer.
                 self.ours.remove(&name);
                 return None;
             }
-            Err(problem) => (Err(NotARequest { id: String::new(), message: "not a request".into() }), problem.stamp),
+            Err(problem) => (Err(NotARequest::default()), problem.stamp),
         };
         Some(Taken { name, request, written: stamp.map_or(0, |stamp| stamp.modified_ms()), interrupted })
     }
@@ -122,7 +120,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::counter::Counter;
+    use crate::counter::{Counter, document};
 
     fn desk(folder: &tempfile::TempDir) -> Desk {
         Desk::new(PrivateDir::open(folder.path().join("requests")).unwrap(), "s-1")
@@ -132,8 +130,8 @@ mod tests {
         desk.dir.list().unwrap()
     }
 
-    fn asked(id: &str) -> Asked {
-        Asked { id: id.into(), reload: true, ..Asked::default() }
+    fn asked(id: &str) -> Request {
+        Request::new().id(id.into()).reload(Some(true))
     }
 
     #[test]
@@ -161,7 +159,7 @@ mod tests {
         for name in
             [".s-1.json.taken-4000001-0123abcd", ".s-2.json.taken-4000001-0123abcd", ".s-1.json.tmp-4000001-0123abcd"]
         {
-            fs::write(folder.path().join("requests").join(name), asked("a").document()).unwrap();
+            fs::write(folder.path().join("requests").join(name), document(&asked("a"))).unwrap();
         }
         assert!(desk.leftovers(|_| false).unwrap().is_empty(), "its taker lives");
         let left = desk.leftovers(|pid| pid == 4_000_001).unwrap();
@@ -177,7 +175,7 @@ mod tests {
     fn a_successor_that_dies_too_leaves_it_to_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let mut first = desk(&folder);
-        fs::write(folder.path().join("requests/.s-1.json.taken-4000001-0123abcd"), asked("a").document()).unwrap();
+        fs::write(folder.path().join("requests/.s-1.json.taken-4000001-0123abcd"), document(&asked("a"))).unwrap();
         assert_eq!(first.leftovers(|_| true).unwrap().len(), 1);
         drop(first);
         let left = desk(&folder).leftovers(|_| true).unwrap();
@@ -190,7 +188,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut desk = desk(&folder);
         let path = folder.path().join("requests/s-1.json");
-        let big = format!(r#"{{"schema":1,"id":"a","later":"{}"}}"#, "x".repeat(MAX_BYTES));
+        let big = format!(r#"{{"schema":1,"id":"a","later":"{}"}}"#, "x".repeat(REQUEST_BYTES));
         let plant: [&dyn Fn(); 5] = [
             &|| fs::write(&path, "").unwrap(),
             &|| fs::write(&path, &big).unwrap(),
@@ -213,7 +211,7 @@ mod tests {
         let mut desk = desk(&folder);
         fs::remove_dir(folder.path().join("requests")).unwrap();
         assert_eq!(desk.take().unwrap(), None);
-        fs::write(folder.path().join("requests/s-1.json"), asked("a").document()).unwrap();
+        fs::write(folder.path().join("requests/s-1.json"), document(&asked("a"))).unwrap();
         assert_eq!(desk.take().unwrap().expect("taken").request, Ok(asked("a")));
     }
 }

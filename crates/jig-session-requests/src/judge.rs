@@ -1,14 +1,11 @@
 //! What a request leads to: a pure function of the request, what the session offers and what it remembers.
 
-use crate::asked::{Asked, NotARequest};
+use jig_session_schema::limits::{ANSWER_NAME_CHARS, REQUEST_AGE};
+use jig_session_schema::request::{NotARequest, Request};
 
-/// A request older than this is not run, in milliseconds.
-const STALE_MS: i64 = 60_000;
 /// File times come from a clock that ticks more coarsely than the one `startedAt` is read from; a request
 /// that a requester wrote because it saw the session's first file must not look older than the session.
 const GRAIN_MS: i64 = 20;
-/// A name in a message is cut at this many characters.
-const MAX_NAME: usize = 64;
 
 /// One tool or skill a session has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +121,7 @@ impl Plan {
 /// Decides what is to be done with a request.
 #[must_use]
 pub fn judge(
-    request: Result<Asked, NotARequest>,
+    request: Result<Request, NotARequest>,
     case: &Case,
     offers: &Capabilities,
     memory: &impl Memory,
@@ -144,7 +141,8 @@ pub fn judge(
         Ok(asked) => asked,
         Err(not) => return refuse(not.id, &not.message),
     };
-    if case.written + GRAIN_MS < case.started || case.written + STALE_MS < case.now {
+    let age = u128::try_from(case.now - case.written).unwrap_or_default();
+    if case.written + GRAIN_MS < case.started || age > REQUEST_AGE.as_millis() {
         return refuse(id, "stale");
     }
     if offers.accepts.is_empty() {
@@ -154,21 +152,21 @@ pub fn judge(
 }
 
 /// Sorts what is asked into what is done and what is not.
-fn weigh(asked: Asked, offers: &Capabilities) -> Judgement {
-    let nothing_asked = asked.tools.is_empty() && asked.skills.is_empty() && !asked.reload;
-    let mut plan = Plan { id: asked.id, reload: asked.reload && offers.accepts("reload"), ..Plan::default() };
+fn weigh(asked: Request, offers: &Capabilities) -> Judgement {
+    let (nothing_asked, reload) = (asked.is_empty(), asked.wants_reload());
+    let mut plan = Plan { id: asked.id, reload: reload && offers.accepts("reload"), ..Plan::default() };
     let none: &[Offer] = &[];
     let tools = if offers.accepts("tools") { &offers.tools } else { none };
     let skills = if offers.accepts("skills") { &offers.skills } else { none };
     let mut refused = Vec::new();
-    for (name, on) in asked.tools {
+    for (name, on) in asked.tools.0 {
         match tools.iter().find(|offer| offer.name == name) {
             None => plan.notes.push(format!("ignored: no tool {}", cut(&name))),
             Some(offer) if offer.hidden && on => refused.push(format!("refused: tool {} is hidden", cut(&name))),
             Some(_) => plan.tools.push((name, on)),
         }
     }
-    for (name, on) in asked.skills {
+    for (name, on) in asked.skills.0 {
         if skills.iter().any(|offer| offer.name == name) {
             plan.skills.push((name, on));
         } else {
@@ -176,7 +174,7 @@ fn weigh(asked: Asked, offers: &Capabilities) -> Judgement {
         }
     }
     plan.notes.append(&mut refused);
-    if asked.reload && !plan.reload {
+    if reload && !plan.reload {
         plan.notes.push("refused: this session takes no reload".into());
     }
     if plan.switches() || plan.reload {
@@ -199,7 +197,7 @@ fn join(parts: impl Iterator<Item = String>) -> String {
 }
 
 fn cut(name: &str) -> String {
-    name.chars().take(MAX_NAME).collect()
+    name.chars().take(ANSWER_NAME_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -222,7 +220,7 @@ mod tests {
     }
 
     fn decide(text: &str, case: &Case, offers: &Capabilities) -> Judgement {
-        judge(Asked::read(text.as_bytes()), case, offers, &|id: &str| id == "old")
+        judge(Request::accept(text.as_bytes()), case, offers, &|id: &str| id == "old")
     }
 
     fn ask(fields: &str) -> Judgement {

@@ -10,12 +10,10 @@
 
 #![deny(missing_docs)]
 
-mod asked;
 mod counter;
 mod desk;
 mod judge;
 
-pub use asked::{Asked, NotARequest};
 pub use counter::{Counter, Published};
 pub use desk::{Desk, Taken};
 pub use judge::{Capabilities, Case, Judgement, Memory, Offer, Plan, judge};

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::limits;
 use crate::read::{FieldProblem, ReadError};
 use crate::shape::{Shape, Side, schema_of};
 
@@ -14,6 +15,8 @@ pub struct Format {
     pub title: &'static str,
     /// Whether a document is many lines, one object each.
     pub lines: bool,
+    /// The largest document, or line of a line format, in bytes.
+    pub limit: usize,
     schema: fn(Side) -> Map<String, Value>,
     check: fn(Value) -> Result<Vec<FieldProblem>, ReadError>,
     as_written: fn(Value) -> Option<Value>,
@@ -33,10 +36,18 @@ fn check<T: Shape>(value: Value) -> Result<Vec<FieldProblem>, ReadError> {
     crate::read::value::<T>(value).map(|read| read.problems)
 }
 
+const fn limit_of(name: &str) -> usize {
+    match name.as_bytes() {
+        b"request.v1" => limits::REQUEST_BYTES,
+        b"bus-record.v1" | b"bus-message.v1" | b"bus-claim.v1" => limits::BUS_FILE_BYTES,
+        _ => limits::DOCUMENT_BYTES,
+    }
+}
+
 macro_rules! formats {
     ($( $name:literal, $title:literal, $lines:literal, $Ty:ty; )*) => {
         &[$( Format {
-            name: $name, title: $title, lines: $lines,
+            name: $name, title: $title, lines: $lines, limit: limit_of($name),
             schema: schema_of::<$Ty>, check: check::<$Ty>, as_written: as_written::<$Ty>,
         } ),*]
     };
@@ -114,6 +125,23 @@ impl Format {
     /// When there is no such record in it.
     pub fn check(&self, value: Value) -> Result<Vec<FieldProblem>, ReadError> {
         (self.check)(value)
+    }
+
+    /// What the lenient reader says of a document's bytes, or of one line's: fields it drops.
+    ///
+    /// # Errors
+    /// When there is no such record in them, or they are more than [`Format::limit`].
+    pub fn check_bytes(&self, bytes: &[u8]) -> Result<Vec<FieldProblem>, ReadError> {
+        self.fits(bytes)?;
+        self.check(crate::json::parse(bytes)?)
+    }
+
+    /// Whether a document of this format may have so many bytes.
+    ///
+    /// # Errors
+    /// [`ReadError::TooLarge`] when there are more than [`Format::limit`].
+    pub fn fits(&self, bytes: &[u8]) -> Result<(), ReadError> {
+        if bytes.len() > self.limit { Err(ReadError::TooLarge { limit: self.limit }) } else { Ok(()) }
     }
 
     /// What our own writer makes of a document; None when there is no such record in it.

@@ -8,10 +8,13 @@
 /// * `needed`: always written with a value; a reader takes its absence as unknown
 /// * `seed`: always written, null when unknown; a reader takes absent as null
 /// * `added`: left out when unknown
+///
+/// `checked by PATH` names a function of the record and the [`Reading`](crate::read::Reading) that reports what the
+/// types cannot say; the record stays as it was read.
 macro_rules! record {
     (
         $(#[doc = $about:literal])*
-        pub struct $Name:ident {
+        pub struct $Name:ident $(checked by $check:path)? {
             $( $(#[doc = $doc:literal])* $presence:ident $field:ident : $Ty:ty = $key:literal $(is $constant:literal)? ,)*
         }
     ) => {
@@ -99,10 +102,12 @@ macro_rules! record {
                         _ => unknown.insert(key, value),
                     }
                 }
-                Some(Self {
+                let record = Self {
                     $( $field: record_finish!($presence, $field, $key, cx), )*
                     unknown,
-                })
+                };
+                $( $check(&record, cx); )?
+                Some(record)
             }
 
             fn write_known<F: $crate::shape::Fields>(&self, fields: &mut F) -> Result<(), F::Error> {

@@ -7,9 +7,10 @@ use std::time::Duration;
 use jig_session_atomic::PrivateDir;
 use jig_session_liveness::Machine;
 use jig_session_publish::processes::Processes;
-use jig_session_requests::{Asked, Counter, Published};
-use jig_session_schema::request::{RequestOutcome, RequestResult};
+use jig_session_requests::{Counter, Published};
+use jig_session_schema::request::{Request, RequestOutcome, RequestResult};
 use jig_session_schema::row::Row;
+use jig_session_schema::shape::Named;
 use jig_session_schema::status::{Accept, Answer, Status};
 
 use crate::app::App;
@@ -62,18 +63,24 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         return Err(Failure::new(Code::Usage, "nothing is asked").hint("give --tool, --skill or --reload"));
     }
     let row = select::one(app, &args.session)?.row;
-    let asked = Asked {
-        id: format!("cli-{}-{}", app.now().epoch_ms(), std::process::id()),
-        tools: args.tools.clone(),
-        skills: args.skills.clone(),
-        reload: args.reload,
-    };
+    let asked = Request::new()
+        .id(format!("cli-{}-{}", app.now().epoch_ms(), std::process::id()))
+        .tools(last_of_each(&args.tools))
+        .skills(last_of_each(&args.skills))
+        .reload(args.reload.then_some(true));
     let (outcome, answer) = ask(app, args, &row, &asked)?;
     report(app, &row, &asked, outcome, answer)
 }
 
 /// Publishes the request and waits.
-fn ask(app: &App, args: &Args, row: &Row, asked: &Asked) -> Result<(RequestOutcome, Option<Answer>), Failure> {
+/// A name that is given twice is asked for as it was given last.
+fn last_of_each(switches: &[(String, bool)]) -> Named<bool> {
+    let mut names = Named::default();
+    switches.iter().for_each(|(name, on)| names.insert(name.clone(), *on));
+    names
+}
+
+fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOutcome, Option<Answer>), Failure> {
     let session = Watched::of(row);
     let seen = match session.look() {
         Seen::Missing => match view::document(row) {
@@ -153,12 +160,12 @@ fn pause(end: Duration) -> bool {
 }
 
 /// Whether the session takes everything that is asked. One that does not say may.
-fn takes(status: &Status, asked: &Asked) -> bool {
+fn takes(status: &Status, asked: &Request) -> bool {
     let Some(accepts) = &status.accepts else { return true };
     let wanted = [
         (!asked.tools.is_empty(), Accept::TOOLS),
         (!asked.skills.is_empty(), Accept::SKILLS),
-        (asked.reload, Accept::RELOAD),
+        (asked.wants_reload(), Accept::RELOAD),
     ];
     wanted.iter().all(|(wanted, what)| !wanted || accepts.contains(what))
 }
@@ -227,7 +234,7 @@ fn ending(outcome: RequestOutcome) -> (u8, &'static str) {
     }
 }
 
-fn report(app: &App, row: &Row, asked: &Asked, outcome: RequestOutcome, answer: Option<Answer>) -> Outcome {
+fn report(app: &App, row: &Row, asked: &Request, outcome: RequestOutcome, answer: Option<Answer>) -> Outcome {
     let (exit, words) = ending(outcome);
     if app.json {
         let result = RequestResult::new().session(row.session.clone()).id(asked.id.clone());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jig_session_schema::documents::{Finding, Validate, ValidatedFile};
 use jig_session_schema::formats::Format;
 use jig_session_schema::json;
-use jig_session_schema::limits::{DOCUMENT_BYTES, LINE_BYTES};
+use jig_session_schema::limits::LINE_BYTES;
 use jig_session_schema::read::ReadError;
 
 use super::schema::named;
@@ -90,7 +90,10 @@ fn judge(bytes: &[u8], given: Option<&'static Format>, strict: bool) -> (Option<
     }
     match json::parse(bytes) {
         Ok(value) => match given.or_else(|| Format::of(&value)) {
-            Some(format) => (Some(format), document(format, value, strict)),
+            Some(format) => match format.fits(bytes) {
+                Ok(()) => (Some(format), document(format, value, strict)),
+                Err(error) => (Some(format), refused(&error)),
+            },
             None => (None, vec![finding("", "is of no known format: give one with --format".into())]),
         },
         // More than one line, each an object: a file of lines.
@@ -170,7 +173,7 @@ fn refused(error: &ReadError) -> Vec<Finding> {
         ReadError::Unparsable { problems, .. } if !problems.is_empty() => {
             problems.iter().map(|problem| finding(&problem.pointer, problem.message.clone())).collect()
         }
-        ReadError::TooLarge { .. } => vec![finding("", format!("is larger than {DOCUMENT_BYTES} bytes"))],
+        ReadError::TooLarge { limit } => vec![finding("", format!("is larger than {limit} bytes"))],
         other => vec![finding("", other.to_string())],
     }
 }
