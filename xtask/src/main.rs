@@ -1,4 +1,5 @@
 //! The project's own tasks. `cargo xtask help` lists them.
+#![allow(clippy::disallowed_methods, reason = "a tool of developers reads the files that it made")]
 
 mod bench;
 mod e2e;

@@ -49,11 +49,21 @@ pub fn open_file(path: impl AsRef<Path>) -> Result<(File, Stamp), EntryProblem> 
 /// # Errors
 /// The problem tells whether nothing is there, or why it is not read; [`Reason::TooLarge`] for more than `limit` bytes.
 pub fn read_file(path: impl AsRef<Path>, limit: usize) -> Result<Bytes, EntryProblem> {
-    let (file, stamp) = open_file(path)?;
     let mut bytes = Vec::new();
-    match read_opened(&file, stamp, limit, &mut bytes) {
-        Err(problem) if problem.reason != Reason::Empty => Err(problem),
-        _ => Ok(Bytes { bytes, stamp }),
+    let stamp = read_file_into(path, limit, &mut bytes)?;
+    Ok(Bytes { bytes, stamp })
+}
+
+/// As [`read_file`], into a buffer that is used again and again; what it held is lost.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_file_into(path: impl AsRef<Path>, limit: usize, buffer: &mut Vec<u8>) -> Result<Stamp, EntryProblem> {
+    buffer.clear();
+    let (file, stamp) = open_file(path)?;
+    match read_opened(&file, stamp, limit, buffer) {
+        Err(problem) if problem.reason == Reason::Empty => Ok(stamp),
+        other => other,
     }
 }
 

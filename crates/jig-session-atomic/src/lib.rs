@@ -24,7 +24,7 @@ mod write;
 
 pub use dir::{Notice, PrivateDir, Stamp};
 pub use error::{Error, Fault, Operation, errno_name};
-pub use file::{open_file, read_file};
+pub use file::{open_file, read_file, read_file_into};
 pub use lock::Lock;
 pub use names::{Leftover, LeftoverKind, TempName};
 pub use read::{Bytes, Entry, EntryProblem, Reason};

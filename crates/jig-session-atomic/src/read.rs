@@ -62,7 +62,7 @@ pub struct EntryProblem {
 impl fmt::Display for EntryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.reason {
-            Reason::Missing => "it is not there any more",
+            Reason::Missing => "it is not there",
             Reason::NotARegularFile => "it is not a regular file",
             Reason::ForeignOwner => "it belongs to another user",
             Reason::TooLarge => "it is larger than such a file may be",

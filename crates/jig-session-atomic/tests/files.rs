@@ -1,4 +1,5 @@
 //! Writing, taking and deleting.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a folder must be before anything in it is touched.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 mod common;
 

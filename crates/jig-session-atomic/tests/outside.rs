@@ -1,4 +1,5 @@
 //! Files outside of a verified folder, and files that are added to: whatever stands there, nobody waits for it.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 mod common;
 

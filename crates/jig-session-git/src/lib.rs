@@ -6,11 +6,13 @@
 //! that a file names is followed but the folders of the repository itself.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use jig_session_atomic::read_file;
+
 /// Git's small files hold one line; what is longer is none of them.
-const SMALL_FILE: u64 = 16 * 1024;
+const SMALL_FILE: usize = 16 * 1024;
 
 /// A repository, as seen from one of its worktrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,17 +150,9 @@ fn pointer(path: &Path, word: &str) -> Option<String> {
     (!target.is_empty()).then(|| target.to_owned())
 }
 
-/// The first line of a small regular file; a pipe with such a name is not waited for.
+/// The first line of a small file.
 fn first_line(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = Vec::new();
-    fs::File::open(path).ok()?.take(SMALL_FILE + 1).read_to_end(&mut text).ok()?;
-    if text.len() as u64 > SMALL_FILE {
-        return None;
-    }
-    let text = String::from_utf8(text).ok()?;
+    let text = String::from_utf8(read_file(path, SMALL_FILE).ok()?.bytes).ok()?;
     let line = text.lines().next()?.trim_end_matches(['\r', ' ', '\t']);
     (!line.is_empty()).then(|| line.to_owned())
 }

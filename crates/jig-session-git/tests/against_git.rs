@@ -1,4 +1,5 @@
 //! Every kind of repository, asked with git itself and with this crate: the answers are the same.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

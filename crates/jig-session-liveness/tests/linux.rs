@@ -1,4 +1,5 @@
 //! The verdict on real processes.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![cfg(target_os = "linux")]
 
 mod common;

@@ -1,5 +1,6 @@
 //! What holds for every input: no bytes make a reader fail, what it has read is written and read alike, and a name made
 //! of an id is safe whatever the id is. `PROPTEST_CASES` sets how many are tried.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! Every exit code and error document of the program, in one place (contract: errors and exit codes).
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use jig_session_atomic::{EntryProblem, Reason};
 use serde_json::{Map, Value, json};
 
 /// What a command returns.
@@ -113,6 +114,17 @@ impl Failure {
     pub(crate) fn candidates(mut self, candidates: Vec<String>) -> Self {
         self.candidates = candidates;
         self
+    }
+
+    /// A file that another program wrote cannot be read.
+    pub(crate) fn cannot_read(path: &Path, problem: &EntryProblem) -> Self {
+        let failure = Self::new(Code::Io, format!("cannot read {}: {problem}", path.display()));
+        let failure = failure.path(path).errno(problem.errno);
+        match problem.reason {
+            Reason::NotARegularFile | Reason::ForeignOwner => failure.hint("move away what stands there"),
+            Reason::TooLarge => failure.hint("no such file is that large: move it away"),
+            _ => failure,
+        }
     }
 
     /// The reader of stdout went away: it has what it wanted.

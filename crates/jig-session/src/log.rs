@@ -1,11 +1,8 @@
 //! The log of errors: one JSON line each, for programs whose output belongs to somebody else.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-use jig_session_atomic::PrivateDir;
+use jig_session_atomic::{EntryProblem, PrivateDir, read_file};
 use jig_session_schema::limits;
 use jig_session_schema::places::Places;
 use serde_json::json;
@@ -27,16 +24,22 @@ impl Log {
 
     /// Adds one line.
     pub(crate) fn write(&self, code: &str, message: &str) {
-        // The folder is made with the mode that keeps others out, and verified, before anything is put there.
-        if PrivateDir::open(&self.folder).is_err() {
-            return;
-        }
-        let path = self.folder.join(NAME);
-        if fs::metadata(&path).is_ok_and(|log| usize::try_from(log.len()).is_ok_and(|size| size >= limits::LOG_BYTES)) {
-            let _ = fs::rename(&path, self.folder.join(format!("{NAME}.1")));
-        }
         let line = json!({ "at": crate::clock::wall(), "command": self.command, "code": code, "message": message });
-        let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
-        let _ = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        // The folder is made with the mode that keeps others out, and verified, before anything is put there.
+        let Ok(folder) = PrivateDir::open(&self.folder) else { return };
+        let _ = folder.append(NAME, format!("{line}\n").as_bytes(), limits::LOG_BYTES as u64);
+    }
+}
+
+/// The lines of the log, oldest first; none when there is no log.
+///
+/// # Errors
+/// When something stands there that is no log of ours, or it cannot be read.
+pub(crate) fn lines(places: &Places) -> Result<Vec<String>, EntryProblem> {
+    // A full log gets one more line of any length before it is put aside.
+    match read_file(places.log_file(), 2 * limits::LOG_BYTES) {
+        Ok(read) => Ok(String::from_utf8_lossy(&read.bytes).lines().map(str::to_owned).collect()),
+        Err(problem) if problem.is_missing() => Ok(Vec::new()),
+        Err(problem) => Err(problem),
     }
 }

@@ -1,4 +1,5 @@
 //! `jig-session`: the commands around the file contract for live coding-agent sessions.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 mod ages;
 mod app;

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use jig_session_atomic::{EntryProblem, read_file};
 use jig_session_liveness::Machine;
 use jig_session_publish::around::Config;
 use jig_session_publish::{Mode, Publisher, Setup};
+use jig_session_schema::limits::DOCUMENT_BYTES;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::status::AgentName;
 
@@ -15,7 +17,7 @@ pub(crate) fn publisher(app: &App, agent: AgentName, mode: Mode) -> Publisher {
     let environment = Environment::new(app.env.iter().cloned());
     let places = Places::of(&environment);
     // Publishing needs no configuration, so one that cannot be read is none.
-    let document = std::fs::read(&places.config).unwrap_or_default();
+    let document = configuration(&places).ok().flatten().unwrap_or_default();
     let config = Config::of(&document, Some(&places.home));
     Publisher::new(Setup {
         agent,
@@ -27,6 +29,15 @@ pub(crate) fn publisher(app: &App, agent: AgentName, mode: Mode) -> Publisher {
         pid: std::process::id(),
         mode,
     })
+}
+
+/// The bytes of the configuration file; `None` when there is none.
+pub(crate) fn configuration(places: &Places) -> Result<Option<Vec<u8>>, EntryProblem> {
+    match read_file(&places.config, DOCUMENT_BYTES) {
+        Ok(read) => Ok(Some(read.bytes)),
+        Err(problem) if problem.is_missing() => Ok(None),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// The working folder as the shell names it, if that is where we are; else its real path. A folder that was removed

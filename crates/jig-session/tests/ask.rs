@@ -1,5 +1,5 @@
 //! `jig-session request`, `context` and `hooks` at the command line, with sessions that are only files.
-
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,5 +1,5 @@
 //! `jig-session demo`: what it shows, and that nothing of it stays.
-
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

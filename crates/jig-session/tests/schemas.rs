@@ -1,4 +1,5 @@
 //! The committed JSON Schemas are what the types say.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 use std::path::Path;
 

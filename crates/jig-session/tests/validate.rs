@@ -1,4 +1,5 @@
 //! `jig-session schema` and `jig-session validate`, as they are typed.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 use std::fs;
 use std::io::Write;

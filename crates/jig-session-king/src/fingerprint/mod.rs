@@ -8,15 +8,15 @@ mod json;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use jig_session_atomic::read_file;
 use sha2::{Digest, Sha256};
 
 use json::Value;
 
 /// No file that Pi loads at start is near this; a larger one counts as unreadable.
-const MAX_FILE: u64 = 64 << 20;
+const MAX_FILE: usize = 64 << 20;
 /// Folders nested deeper than this are left out, so that a mount loop ends.
 const MAX_DEPTH: usize = 64;
 
@@ -218,15 +218,9 @@ fn join(base: &Path, part: &str) -> PathBuf {
     out
 }
 
-/// A regular file's bytes. A pipe or a device is not opened: it could block.
+/// A regular file's bytes.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let metadata = fs::metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    read_file(path, MAX_FILE).ok().map(|read| read.bytes)
 }
 
 fn file_hex(path: &Path) -> Option<String> {

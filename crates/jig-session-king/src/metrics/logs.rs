@@ -1,18 +1,19 @@
 //! The folder of call logs: one folder a UTC day, one small file a call. Read and never written.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use jiff::civil::Date;
+use jig_session_atomic::{Reason, read_file_into};
 
 use super::archive::{Folder, Quarter};
 use super::band::BandBuilder;
 use super::record::{self, Call};
 
 /// A larger record is left unread; a call's summary is far below it.
-const MAX_RECORD: u64 = 32 << 20;
+const MAX_RECORD: usize = 32 << 20;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
@@ -81,11 +82,11 @@ pub(crate) fn measure(
         if !name.ends_with(b".json") || name.starts_with(b".") {
             continue;
         }
-        match read(&entry.path(), buffer) {
+        match read(&entry, buffer) {
             Content::Gone => {}
             Content::Unreadable { modified_ms } => unread(&mut measured, start_ms, modified_ms),
-            Content::Record { file } => match record::parse(buffer) {
-                Some(Call { at: Some(at), .. }) if at < 0 => unread(&mut measured, start_ms, file_modified_ms(&file)),
+            Content::Record { modified_ms } => match record::parse(buffer) {
+                Some(Call { at: Some(at), .. }) if at < 0 => unread(&mut measured, start_ms, Some(modified_ms)),
                 Some(call @ Call { at: Some(at), .. }) => {
                     let sums = measured.quarters.entry(Quarter::of(at)).or_default();
                     sums.calls += 1;
@@ -96,7 +97,7 @@ pub(crate) fn measure(
                         band.add(at, &call);
                     }
                 }
-                _ => unread(&mut measured, start_ms, file_modified_ms(&file)),
+                _ => unread(&mut measured, start_ms, Some(modified_ms)),
             },
         }
     }
@@ -114,7 +115,7 @@ fn unread(folder: &mut Folder, start_ms: i64, modified_ms: Option<i64>) {
 enum Content {
     /// The buffer holds the file.
     Record {
-        file: File,
+        modified_ms: i64,
     },
     Unreadable {
         modified_ms: Option<i64>,
@@ -123,40 +124,22 @@ enum Content {
     Gone,
 }
 
-fn read(path: &Path, buffer: &mut Vec<u8>) -> Content {
-    buffer.clear();
-    let mut file = match open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Content::Gone,
-        Err(_) => return Content::Unreadable { modified_ms: None },
-    };
-    match (&mut file).take(MAX_RECORD + 1).read_to_end(buffer) {
-        Ok(length) if length as u64 <= MAX_RECORD => Content::Record { file },
-        Ok(_) => {
-            // The one large buffer is not kept for the rest of the run.
-            *buffer = Vec::new();
-            Content::Unreadable { modified_ms: file_modified_ms(&file) }
-        }
-        Err(_) => Content::Unreadable { modified_ms: file_modified_ms(&file) },
+/// A record that is a link is none of the logs': it could lead anywhere.
+fn read(entry: &fs::DirEntry, buffer: &mut Vec<u8>) -> Content {
+    if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+        return Content::Unreadable { modified_ms: None };
     }
-}
-
-/// Opens without following a link and without waiting for a pipe's other end.
-#[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).unwrap_or(0);
-    fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-fn file_modified_ms(file: &File) -> Option<i64> {
-    file.metadata().ok().map(|metadata| modified_ms(&metadata))
+    match read_file_into(entry.path(), MAX_RECORD, buffer) {
+        Ok(stamp) => Content::Record { modified_ms: stamp.modified_ms() },
+        Err(problem) if problem.is_missing() => Content::Gone,
+        Err(problem) => {
+            if problem.reason == Reason::TooLarge {
+                // The one large buffer is not kept for the rest of the run.
+                *buffer = Vec::new();
+            }
+            Content::Unreadable { modified_ms: problem.stamp.map(|stamp| stamp.modified_ms()) }
+        }
+    }
 }
 
 fn modified_ms(metadata: &fs::Metadata) -> i64 {

@@ -3,6 +3,10 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jig_session_atomic::read_file;
+
+/// The largest zone file of the world is a few thousand bytes.
+const ZONE_BYTES: usize = 1 << 20;
 
 /// A time zone with the name it is shown under.
 #[derive(Clone, Debug)]
@@ -21,7 +25,7 @@ impl Zone {
             return Some(Self::system());
         };
         let tz = if text.starts_with('/') {
-            TimeZone::tzif(text, &std::fs::read(text).ok()?).ok()?
+            TimeZone::tzif(text, &read_file(text, ZONE_BYTES).ok()?.bytes).ok()?
         } else {
             TimeZone::get(text).or_else(|_| TimeZone::posix(text)).ok()?
         };

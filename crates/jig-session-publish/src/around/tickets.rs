@@ -1,17 +1,17 @@
 //! Ticket folders: which one is active, and which of its files a person would want to see.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use jig_session_atomic::read_file;
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
 /// No more entries than this are looked at below one ticket's folder; a folder this large is no ticket's.
 const MOST_ENTRIES: usize = 10_000;
 /// The largest `ticket.json` or `workflow.json` that is read, in bytes.
-const LARGEST: u64 = 256 * 1024;
+const LARGEST: usize = 256 * 1024;
 
 /// The folder of a ticket, if there is one of that name. A key that is not one plain name has none.
 pub(crate) fn folder(tickets: &Path, key: &str) -> Option<PathBuf> {
@@ -81,13 +81,7 @@ pub(crate) fn described(folder: &Path) -> Described {
 
 /// A small regular file's bytes; anything else is not there.
 pub(crate) fn bounded(path: &Path) -> Option<Vec<u8>> {
-    // Looked at before it is opened, so that a FIFO of that name cannot hold the session up.
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= LARGEST).then_some(bytes)
+    read_file(path, LARGEST).ok().map(|read| read.bytes)
 }
 
 /// A file of the ticket that a person would want to see, with its modification time.

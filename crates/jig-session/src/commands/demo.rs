@@ -10,8 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jig_session_agents::pi::Bridge;
-use jig_session_atomic::PrivateDir;
+use jig_session_atomic::{PrivateDir, read_file};
 use jig_session_schema::event::{Event, ToolPhase, TurnPhase};
+use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::status::{State, Status};
 use serde_json::Value;
 
@@ -243,7 +244,7 @@ impl Demo<'_> {
 
     fn read(&self) -> Option<Status> {
         let path: &Path = self.file.as_deref()?;
-        Status::read(&std::fs::read(path).ok()?).ok().map(|read| read.value)
+        Status::read(&read_file(path, STATUS_BYTES).ok()?.bytes).ok().map(|read| read.value)
     }
 
     /// Asks again until there is an answer.

@@ -1,9 +1,8 @@
 //! `jig-session doctor`: what is wrong, and how to mend it.
 
-use std::fs;
 use std::path::Path;
 
-use jig_session_atomic::{Notice, PrivateDir};
+use jig_session_atomic::{EntryProblem, Notice, PrivateDir};
 use jig_session_liveness::current;
 use jig_session_schema::documents::{Check, Doctor};
 use jig_session_schema::places::Places;
@@ -14,7 +13,7 @@ use jig_session_store::Hints;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::sanitise::clean;
 use crate::table::Style;
 use crate::view::{self, View};
@@ -60,6 +59,12 @@ fn bad(check: &str, message: impl Into<String>, hint: Option<String>, path: Opti
     bad.hint = hint;
     bad.path = path.map(|path| path.to_string_lossy().into_owned());
     bad
+}
+
+/// A file that stands where one of ours belongs and cannot be read.
+fn unread(check: &str, path: &Path, problem: &EntryProblem) -> Check {
+    let failure = Failure::cannot_read(path, problem);
+    bad(check, failure.message, failure.hint, Some(path))
 }
 
 /// Variables that were set and do not count.
@@ -183,10 +188,10 @@ fn advice(reason: &ProblemReason) -> Option<String> {
 }
 
 fn config(places: &Places) -> Check {
-    match fs::read(&places.config) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => good("configuration", "none, and none is needed"),
-        Err(error) => bad("configuration", format!("cannot read it: {error}"), None, Some(&places.config)),
-        Ok(bytes) => match jig_session_schema::json::parse_object(&bytes) {
+    match crate::setup::configuration(places) {
+        Ok(None) => good("configuration", "none, and none is needed"),
+        Err(problem) => unread("configuration", &places.config, &problem),
+        Ok(Some(bytes)) => match jig_session_schema::json::parse_object(&bytes) {
             Ok(_) => good("configuration", "it can be read"),
             Err(error) => {
                 let hint = "mend or remove it; until then it counts as empty".to_owned();
@@ -199,8 +204,11 @@ fn config(places: &Places) -> Check {
 /// What failed silently, such as a hook, is in the log.
 fn log(places: &Places, now: Timestamp) -> Check {
     let file = places.log_file();
-    let Ok(text) = fs::read_to_string(&file) else { return good("log", "no errors were logged") };
-    let recent = text.lines().rev().map_while(|line| serde_json::from_str::<Value>(line).ok()).take_while(|line| {
+    let lines = match crate::log::lines(places) {
+        Ok(lines) => lines,
+        Err(problem) => return unread("log", &file, &problem),
+    };
+    let recent = lines.iter().rev().map_while(|line| serde_json::from_str::<Value>(line).ok()).take_while(|line| {
         let at = line["at"].as_str().and_then(Timestamp::parse);
         at.is_some_and(|at| now.since_ms(at) < RECENT_MS)
     });

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use jig_session_atomic::{Reason, read_file};
 use jig_session_schema::documents::{Finding, Validate, ValidatedFile};
 use jig_session_schema::formats::Format;
 use jig_session_schema::json;
@@ -62,25 +63,22 @@ fn validate(path: &Path, given: Option<&'static Format>, strict: bool) -> Valida
 }
 
 /// A document is bounded; a file of lines may be longer, so the bound here is a generous one.
-const FILE_BYTES: u64 = 64 << 20;
+const FILE_BYTES: usize = 64 << 20;
 
 fn content(path: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(FILE_BYTES + 1).read_to_end(&mut bytes)
-    } else {
-        // Asked before it is opened: opening a pipe would wait for its writer.
-        match std::fs::metadata(path) {
-            Ok(metadata) if !metadata.is_file() => return Err("is not a regular file".into()),
-            Ok(_) => std::fs::File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes)),
-            Err(error) => Err(error),
-        }
-    };
-    match read {
-        Ok(count) if count as u64 > FILE_BYTES => Err(format!("is larger than {FILE_BYTES} bytes")),
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(format!("cannot be read: {error}")),
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        return match std::io::stdin().lock().take(FILE_BYTES as u64 + 1).read_to_end(&mut bytes) {
+            Ok(count) if count > FILE_BYTES => Err(format!("is larger than {FILE_BYTES} bytes")),
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(format!("cannot be read: {error}")),
+        };
     }
+    read_file(path, FILE_BYTES).map(|read| read.bytes).map_err(|problem| match problem.reason {
+        Reason::NotARegularFile => "is not a regular file".into(),
+        Reason::TooLarge => format!("is larger than {FILE_BYTES} bytes"),
+        _ => format!("cannot be read: {problem}"),
+    })
 }
 
 /// The format of a file's bytes, and what is wrong with them.

@@ -1,5 +1,6 @@
 //! The bus from outside: the program's commands, its hook entries and its MCP server, with real processes. A number in
 //! a comment is the behaviour's in docs/contract/bus-v1.md.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 #[path = "../common/mod.rs"]
 mod common;

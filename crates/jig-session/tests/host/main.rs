@@ -1,5 +1,5 @@
 //! `jig-session host` with a bridge that answers as Pi's does: requests, reloads, crashes at every step, crowds.
-
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "../common/mod.rs"]

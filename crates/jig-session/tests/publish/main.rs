@@ -1,5 +1,5 @@
 //! `jig-session publish` as a feeder and a reader see it: events on stdin, one file, how it ends.
-
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "../common/mod.rs"]

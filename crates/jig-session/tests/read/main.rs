@@ -1,4 +1,5 @@
 //! The reading commands, run as a person or a program runs them.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
 #[path = "../common/mod.rs"]
 mod common;

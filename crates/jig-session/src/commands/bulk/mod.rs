@@ -8,6 +8,7 @@ mod text;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use jig_session_atomic::read_file;
 use jig_session_panes::bulk::{self, Limits, Load, Options, Plan};
 use jig_session_panes::observe;
 use jig_session_schema::bulk::Action;
@@ -135,7 +136,7 @@ fn stopped_by_signals() -> Arc<AtomicBool> {
 /// The machine's load; zero where the system does not tell it in a file.
 fn load() -> Load {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load1 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
+    let text = read_file("/proc/loadavg", 4096).map(|read| read.bytes).unwrap_or_default();
+    let load1 = String::from_utf8_lossy(&text).split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
     Load { load1, cpus }
 }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use jig_session_atomic::PrivateDir;
+use jig_session_atomic::{PrivateDir, read_file};
 use jig_session_bus::who::{self, Ancestor, Known, Question};
 use jig_session_bus::{
     Bus, Call, Context, Done, Me, NoTarget, Repo, System, World, digits, find_repo, perform, resolve_target,
@@ -241,10 +241,13 @@ fn ancestors(system: &System) -> Vec<(Ancestor, Seen)> {
     found
 }
 
+/// More than the kernel takes for a command line by default.
+const COMMAND_LINE_BYTES: usize = 8 << 20;
+
 /// A process's command line, where the system shows it as a file.
 fn command_line(pid: u32) -> Vec<String> {
-    let Ok(bytes) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return Vec::new() };
-    let words = bytes.split(|byte| *byte == 0).take(16).map(|word| String::from_utf8_lossy(word).into_owned());
+    let Ok(read) = read_file(format!("/proc/{pid}/cmdline"), COMMAND_LINE_BYTES) else { return Vec::new() };
+    let words = read.bytes.split(|byte| *byte == 0).take(16).map(|word| String::from_utf8_lossy(word).into_owned());
     words.collect()
 }
 

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use jig_session_atomic::open_file;
 use jig_session_bus::{Call, Done, limits, view};
 use jig_session_schema::bus_result::BusResult;
 
@@ -93,21 +94,31 @@ fn text(args: &Args) -> Result<String, Failure> {
         return Ok(args.text.join(" "));
     }
     let mut bytes = Vec::new();
-    let (read, name) = match &args.file {
-        Some(path) => (
-            std::fs::File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut bytes)),
-            path.display().to_string(),
-        ),
-        None => (std::io::stdin().lock().take(MOST).read_to_end(&mut bytes), "stdin".to_owned()),
+    let name = match &args.file {
+        Some(path) => {
+            let opened = open_file(path).map_err(|problem| {
+                let hint = "a message can also come in at stdin: jig-session bus send TO -";
+                Failure { hint: Some(hint.to_owned()), ..Failure::cannot_read(path, &problem) }
+            });
+            let read = opened?.0.take(MOST).read_to_end(&mut bytes);
+            read.map_err(|error| failed(path, &error))?;
+            path.display().to_string()
+        }
+        None => {
+            let read = std::io::stdin().lock().take(MOST).read_to_end(&mut bytes);
+            read.map_err(|error| failed(Path::new("stdin"), &error))?;
+            "stdin".to_owned()
+        }
     };
-    read.map_err(|error| {
-        let failure = Failure::new(Code::Io, format!("cannot read {name}: {error}")).errno(error.raw_os_error());
-        failure.path(args.file.as_deref().unwrap_or(Path::new("stdin")))
-    })?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::new(Code::Usage, format!("{name} is not UTF-8")).hint("a message is text"))?;
     // The line feed that ends a file is not part of the message.
     Ok(text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text)).unwrap_or(&text).to_owned())
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::new(Code::Io, format!("cannot read {}: {error}", path.display()));
+    failure.errno(error.raw_os_error()).path(path)
 }
 
 /// A time in seconds as it is typed.

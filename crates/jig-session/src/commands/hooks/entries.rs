@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jig_session_atomic::read_file;
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -384,12 +385,20 @@ fn shell_word(program: &str) -> String {
 }
 
 fn text(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("read", path, &error)),
-    }
+    let bytes = match read_file(path, SETTINGS_BYTES) {
+        Ok(read) => read.bytes,
+        Err(problem) if problem.is_missing() => return Ok(None),
+        Err(problem) => return Err(Failure::cannot_read(path, &problem)),
+    };
+    String::from_utf8(bytes).map(Some).map_err(|_| {
+        Failure::new(Code::Refused, format!("{} is not UTF-8", path.display()))
+            .path(path)
+            .hint("put the entry in by hand; this prints it: jig-session hooks print AGENT --mcp")
+    })
 }
+
+/// An agent's settings are far below this.
+const SETTINGS_BYTES: usize = 16 << 20;
 
 fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
     let Some(text) = text(path)?.filter(|text| !text.trim().is_empty()) else { return Ok(Map::new()) };

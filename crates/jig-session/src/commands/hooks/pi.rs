@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jig_session_atomic::read_file;
 use jig_session_publish::CHILD_MARKERS;
 use serde_json::{Value, json};
 
@@ -136,15 +137,18 @@ fn report(state: &'static str, place: &Place, program: Option<String>, app: &App
 
 fn look(place: &Place) -> Result<Found, Failure> {
     let file = place.file();
-    match fs::read(&file) {
-        Ok(bytes) => match String::from_utf8(bytes) {
+    match read_file(&file, BRIDGE_BYTES) {
+        Ok(read) => match String::from_utf8(read.bytes) {
             Ok(text) if text.contains(OURS) => Ok(Found::Ours(text)),
             _ => Ok(Found::Foreign),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
-        Err(error) => Err(failed("read", &file, &error)),
+        Err(problem) if problem.is_missing() => Ok(Found::Nothing),
+        Err(problem) => Err(Failure::cannot_read(&file, &problem)),
     }
 }
+
+/// The bridge is far below this.
+const BRIDGE_BYTES: usize = 4 << 20;
 
 /// A Pi that starts at this moment reads the old bridge or the new one.
 fn write(place: &Place, text: &str) -> Result<(), Failure> {

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use jig_session_atomic::read_file;
+use jig_session_schema::limits::DOCUMENT_BYTES;
+
 use crate::app::App;
 
 /// How long `pi --version` may take: it loads a whole Node program.
@@ -68,8 +71,8 @@ fn on_path(path: &OsStr, program: &str) -> Option<PathBuf> {
 fn package_version(program: &Path) -> Option<String> {
     let real = program.canonicalize().ok()?;
     for folder in real.ancestors().skip(1).take(6) {
-        let Ok(text) = std::fs::read_to_string(folder.join("package.json")) else { continue };
-        let package: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let Ok(read) = read_file(folder.join("package.json"), DOCUMENT_BYTES) else { continue };
+        let package: serde_json::Value = serde_json::from_slice(&read.bytes).ok()?;
         if package["name"].as_str().is_some_and(|name| name.ends_with("pi-coding-agent")) {
             return package["version"].as_str().map(str::to_owned);
         }

@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use jig_session_atomic::read_file;
 use jig_session_king::card::{self, Card, Facts, SubagentPhase};
 use jig_session_king::fingerprint;
 use jig_session_king::writer::{Before, Outcome, Owner, Writer, is_gone, record};
 use jig_session_liveness::Machine;
 use jig_session_publish::Now;
 use jig_session_schema::king::{KingState, KingStatus};
+use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::row::Verdict;
 use jig_session_schema::status::{State, Status};
@@ -164,7 +166,8 @@ impl King {
             ("event", "session_start") if data["reason"] == "fork" => {
                 let parent = data["previousSessionFile"].as_str().and_then(session_of);
                 let card = parent.and_then(|parent| {
-                    KingStatus::read(&std::fs::read(wanted.folder.join(format!("{parent}.json"))).ok()?).ok()
+                    let card = read_file(wanted.folder.join(format!("{parent}.json")), STATUS_BYTES).ok()?;
+                    KingStatus::read(&card.bytes).ok()
                 });
                 if let Some(stamp) = card.and_then(|read| read.value.startup_fingerprint) {
                     live.card.stamp(stamp);

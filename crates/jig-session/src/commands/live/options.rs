@@ -84,7 +84,7 @@ pub(crate) fn setting(app: &App, tmux: &Tmux, all_targets: bool) -> Setting {
 
 /// `panes.openPrefix` of the configuration. A file that cannot be read says nothing: `doctor` tells of it.
 fn open_prefix(app: &App) -> Option<String> {
-    let bytes = std::fs::read(app.places().config).ok()?;
+    let bytes = crate::setup::configuration(&app.places()).ok()??;
     let config: Value = serde_json::from_slice(&bytes).ok()?;
     config["panes"]["openPrefix"].as_str().filter(|prefix| !prefix.is_empty()).map(str::to_owned)
 }
