@@ -23,6 +23,11 @@ impl Moment {
     }
 }
 
+/// Whether something stamped `then` is older than `age_ms`. A stamp from the future is young.
+pub(crate) fn older(now_ms: i64, then_ms: i64, age_ms: u64) -> bool {
+    u64::try_from(now_ms.saturating_sub(then_ms)).is_ok_and(|age| age > age_ms)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

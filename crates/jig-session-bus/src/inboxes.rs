@@ -6,11 +6,10 @@ use jig_session_atomic::{Leftover, LeftoverKind, PrivateDir};
 use jig_session_schema::bus::ListenMode;
 use jig_session_schema::names;
 
+use crate::clock::older;
 use crate::error::Error;
-use crate::holder::is_successor;
 use crate::member::{Look, Member};
-use crate::prune::older;
-use crate::store::{self, Bus, INBOX, QUARANTINE};
+use crate::store::{self, Bus, INBOX};
 use crate::{limits, mail_name, told, wake};
 
 /// The inboxes of a bus at one moment.
@@ -20,7 +19,7 @@ pub(crate) struct Inboxes {
     /// Folders of those who hear of somebody's mail at their next turn only, because its wakes are used up.
     throttled: HashSet<String>,
     /// Something lies there that a prune would remove or give back, or could not be looked at.
-    untidy: bool,
+    pub(crate) untidy: bool,
 }
 
 impl Inboxes {
@@ -65,29 +64,6 @@ impl Bus<'_> {
         }
         Ok(found)
     }
-
-    /// Whether a prune would find anything to do, as far as a look without the lock can tell.
-    pub(crate) fn is_untidy(&self, look: &Look, inboxes: &Inboxes) -> Result<bool, Error> {
-        if inboxes.untidy || look.leftovers > 0 || self.is_prunable(look) {
-            return Ok(true);
-        }
-        let Some(dir) = self.dir_looked() else { return Ok(false) };
-        let names = dir.list()?;
-        if names.iter().any(|name| is_temporary(name) || name.to_str().is_some_and(is_successor)) {
-            return Ok(true);
-        }
-        if !names.iter().any(|name| name == QUARANTINE) {
-            return Ok(false);
-        }
-        let Some(quarantine) = self.looked(QUARANTINE)? else { return Ok(false) };
-        for name in quarantine.list()? {
-            let stamp = quarantine.stamp(&name)?;
-            if stamp.is_some_and(|stamp| older(look.now.wall_ms, stamp.modified_ms(), limits::TTL_MAIL_MS)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
 /// One inbox: what is unread, whether its owner's wakes are used up, and whether a prune has something to do there.
@@ -122,6 +98,6 @@ fn look_at(inbox: &PrivateDir, look: &Look, has_owner: bool, wakes: bool) -> Res
     Ok(Inbox { unread, throttled, untidy })
 }
 
-fn is_temporary(name: &std::ffi::OsStr) -> bool {
+pub(crate) fn is_temporary(name: &std::ffi::OsStr) -> bool {
     Leftover::parse(name).is_some_and(|leftover| leftover.kind == LeftoverKind::Temporary)
 }

@@ -1,7 +1,94 @@
 //! The notice a model reads when mail has come: a pointer and a preview, never the mail itself.
+//!
+//! A notice is made ([`Bus::notice`], [`Bus::wake_notice`]), delivered by its caller in the agent's own form, and only
+//! then recorded ([`Bus::record_notice`]): one that got lost is made again.
 
-use jig_session_schema::bus::MessageKind;
-use jig_session_schema::bus_result::MessageView;
+use jig_session_schema::bus::{ListenMode, Message, MessageKind};
+use jig_session_schema::bus_result::{MemberState, MessageView};
+
+use crate::error::Error;
+use crate::member::Member;
+use crate::store::Bus;
+use crate::{limits, view, wake};
+
+/// Where in an agent's turn a notice may be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// A person has spoken: a new turn begins.
+    Prompt,
+    /// Within a turn, such as after a tool.
+    Turn,
+    /// The turn is about to end; a notice holds it back.
+    End {
+        /// It goes on already because a notice held it back before.
+        held_back: bool,
+    },
+}
+
+/// A notice that is ready to be delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What the model reads.
+    pub text: String,
+    /// The ids of the messages it is about, oldest first; never empty.
+    pub messages: Vec<String>,
+    /// The sessions whose mail raises a turn by it; empty when it raises none.
+    pub wakes: Vec<String>,
+}
+
+impl Notice {
+    /// A notice about these messages; `None` when there are none.
+    pub fn of(unread: &[Message]) -> Option<Self> {
+        let previews: Vec<MessageView> = unread.iter().map(view::preview).collect();
+        let messages = unread.iter().map(|message| message.id.clone()).collect();
+        (!unread.is_empty()).then(|| Self { text: text(&previews), messages, wakes: Vec::new() })
+    }
+}
+
+impl Bus<'_> {
+    /// Unread mail that no notice was about yet, oldest first.
+    pub fn unannounced(&self, id: &str) -> Result<Vec<Message>, Error> {
+        let mark = self.told(id)?;
+        Ok(self.peek_after(id, mark.last.as_deref(), limits::UNREAD)?.messages)
+    }
+
+    /// The notice that is due to a member at this point of its turn; a prompt gives its wake budget back.
+    pub fn notice(&self, member: &Member, occasion: Occasion) -> Result<Option<Notice>, Error> {
+        let id = &member.record.id;
+        self.renew_if_due(member);
+        if occasion == Occasion::Prompt {
+            self.forget_wakes(id)?;
+        }
+        match occasion {
+            _ if member.record.listen.is_none() || member.state != MemberState::Live => Ok(None),
+            Occasion::Prompt | Occasion::Turn => Ok(Notice::of(&self.unannounced(id)?)),
+            Occasion::End { held_back: true } => Ok(None),
+            Occasion::End { held_back: false } => self.wake_notice(member),
+        }
+    }
+
+    /// The notice that raises a turn of an idle member; `None` unless it asked to be woken and its wake budget for one
+    /// of the senders is not used up.
+    pub fn wake_notice(&self, member: &Member) -> Result<Option<Notice>, Error> {
+        let id = &member.record.id;
+        if member.record.listen.as_ref().is_none_or(|listen| listen.mode != ListenMode::Wake) {
+            return Ok(None);
+        }
+        let unread = self.unannounced(id)?;
+        let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
+        if !wake::may_wake(&self.told(id)?.wakes, &senders, self.world.now().wall_ms) {
+            return Ok(None);
+        }
+        let wakes = senders.iter().map(|sender| (*sender).to_owned()).collect();
+        Ok(Notice::of(&unread).map(|notice| Notice { wakes, ..notice }))
+    }
+
+    /// A notice has been delivered: the next one is about later mail.
+    pub fn record_notice(&self, id: &str, notice: &Notice) -> Result<(), Error> {
+        let Some(last) = notice.messages.last() else { return Ok(()) };
+        self.set_told(id, last, &notice.wakes.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
 
 /// The headline, one line a message, and what to do.
 pub fn text(messages: &[MessageView]) -> String {

@@ -4,8 +4,10 @@ use jig_session_atomic::{Moved, PrivateDir};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::names;
 
+use crate::clock::older;
 use crate::error::Error;
-use crate::inboxes::Inboxes;
+use crate::holder::is_successor;
+use crate::inboxes::{Inboxes, is_temporary};
 use crate::limits;
 use crate::mail_name;
 use crate::member::Look;
@@ -18,8 +20,31 @@ impl Bus<'_> {
         Ok(self.is_untidy(look, inboxes)? && self.prune_if_free()?)
     }
 
+    /// Whether a prune would find anything to do, as far as a look without the lock can tell.
+    fn is_untidy(&self, look: &Look, inboxes: &Inboxes) -> Result<bool, Error> {
+        if inboxes.untidy || look.leftovers > 0 || self.is_prunable(look) {
+            return Ok(true);
+        }
+        let Some(dir) = self.dir_looked() else { return Ok(false) };
+        let names = dir.list()?;
+        if names.iter().any(|name| is_temporary(name) || name.to_str().is_some_and(is_successor)) {
+            return Ok(true);
+        }
+        if !names.iter().any(|name| name == QUARANTINE) {
+            return Ok(false);
+        }
+        let Some(quarantine) = self.looked(QUARANTINE)? else { return Ok(false) };
+        for name in quarantine.list()? {
+            let stamp = quarantine.stamp(&name)?;
+            if stamp.is_some_and(|stamp| older(look.now.wall_ms, stamp.modified_ms(), limits::TTL_MAIL_MS)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether [`Bus::prune`] would remove a record or a claim of this look, or move one out of the way.
-    pub(crate) fn is_prunable(&self, look: &Look) -> bool {
+    fn is_prunable(&self, look: &Look) -> bool {
         let bad = |files: &[File<()>], age_ms| {
             files.iter().any(|file| matches!(file.read, Read::Bad) && is_old(file, look.now.wall_ms, age_ms))
         };
@@ -203,9 +228,4 @@ fn drop_if_empty(inboxes: &PrivateDir, inbox: &PrivateDir, name: &str) -> Result
 /// Whether a file is so old that no writer is still at it; one that shows no time is.
 fn is_old<T>(file: &File<T>, wall_ms: i64, age_ms: u64) -> bool {
     file.stamp.is_none_or(|stamp| older(wall_ms, stamp.modified_ms(), age_ms))
-}
-
-/// Whether something stamped `then` is older than `age_ms`. A stamp from the future is young.
-pub(crate) fn older(now_ms: i64, then_ms: i64, age_ms: u64) -> bool {
-    u64::try_from(now_ms.saturating_sub(then_ms)).is_ok_and(|age| age > age_ms)
 }

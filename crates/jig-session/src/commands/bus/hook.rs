@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use jig_session_bus::guard::{Edit, reason};
 use jig_session_bus::payload::Payload;
-use jig_session_bus::{Bus, Conflict, System, limits, notice as words, path, previews, view, wake};
-use jig_session_schema::bus::ListenMode;
-use jig_session_schema::bus_result::{BusResult, GuardResult, MemberState};
+use jig_session_bus::{Bus, Conflict, Occasion, System, view};
+use jig_session_schema::bus_result::{BusResult, GuardResult};
 use jig_session_schema::limits::LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(crate) fn fast(args: &[OsString]) -> Option<ExitCode> {
 pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
     let started = Instant::now();
     let denied = payload(started + GUARD)
-        .and_then(|payload| denied(&payload, named, app).ok().flatten())
+        .and_then(|payload| conflict(&payload, named, app).ok().flatten())
         .filter(|_| started.elapsed() <= GUARD);
     let message = denied.as_ref().map(reason);
     // What cannot be written is a doubt like any other.
@@ -63,7 +63,7 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
 }
 
 /// The claim that stands in the way of what the payload's tool is about to write.
-fn denied(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<Conflict>, Failure> {
+fn conflict(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<Conflict>, Failure> {
     if payload.paths.is_empty() {
         return Ok(None);
     }
@@ -73,41 +73,22 @@ fn denied(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<Co
     if !bus.has_claims()? {
         return Ok(None);
     }
-    let paths: Vec<_> = payload.paths.iter().filter_map(|written| path::locate(written, &bus.repo().place)).collect();
-    let Some(member) = member(&bus, payload, named, app)? else { return Ok(None) };
-    let guarded = member.record.guard == Some(true) || app.var("JIG_BUS_GUARD") == Some("1");
-    if paths.is_empty() || !guarded {
-        return Ok(None);
-    }
-    let look = bus.look()?;
-    let mut conflicts = bus.conflicts(&look, &member.record.id, &paths);
-    Ok(if conflicts.is_empty() { None } else { Some(conflicts.swap_remove(0)) })
+    let session = session(payload, named, app)?;
+    let always = app.var("JIG_BUS_GUARD") == Some("1");
+    Ok(bus.edit_conflict(&Edit { session: &session, files: &payload.paths, always })?)
 }
 
-/// The member a hook acts for. A payload names its session, so the processes above are asked only without one.
-fn member(
-    bus: &Bus<'_>,
-    payload: &Payload,
-    named: Option<&str>,
-    app: &App,
-) -> Result<Option<jig_session_bus::Member>, Failure> {
+/// The session a hook acts for. A payload names it, so the processes above are asked only without one.
+fn session(payload: &Payload, named: Option<&str>, app: &App) -> Result<String, Failure> {
     let given = app.var("JIG_BUS_SESSION").map(str::to_owned).or_else(|| payload.session.clone());
-    let id = match (named, given) {
-        (None, Some(id)) => id,
+    match (named, given) {
+        (None, Some(id)) => Ok(id),
         _ => {
             let cwd = payload.cwd.as_deref().map(Path::new);
             let options = Options { named, cwd, ..Options::default() };
-            Actor::find(app, &options, Surface::CommandLine)?.me.id
+            Ok(Actor::find(app, &options, Surface::CommandLine)?.me.id)
         }
-    };
-    Ok(bus.member(&id)?)
-}
-
-/// What the model is told.
-pub(crate) fn reason(conflict: &Conflict) -> String {
-    let since = conflict.claim.claimed_at.map(|at| format!(" since {at}")).unwrap_or_default();
-    let (path, label, id) = (&conflict.claim.path, &conflict.label, &conflict.claim.id);
-    format!("{path} is held by {label} (session {id}){since}. Ask with: jig-session bus send {label} …")
+    }
 }
 
 /// A denial in the agent's own form.
@@ -124,64 +105,37 @@ fn denial(agent: &str, message: &str) -> Value {
     }
 }
 
-/// What an event of an agent's hooks is to a notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    /// A person has spoken.
-    Prompt,
-    /// Between two tools, or at a beginning.
-    Turn,
-    /// The turn is about to end.
-    End,
-}
-
-fn moment(event: &str) -> Moment {
+/// Where in a turn an event of an agent's hooks stands.
+fn occasion(event: &str, held_back: bool) -> Occasion {
     match event {
-        "UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt" => Moment::Prompt,
-        "Stop" | "AfterAgent" | "agentStop" | "stop" => Moment::End,
-        _ => Moment::Turn,
+        "UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt" => Occasion::Prompt,
+        "Stop" | "AfterAgent" | "agentStop" | "stop" => Occasion::End { held_back },
+        _ => Occasion::Turn,
     }
 }
 
 /// Tells a member that listens of mail it has not been told of.
 pub(crate) fn notice(agent: &str, event: &str, named: Option<&str>, app: &App) -> Outcome {
-    // A notice that fails is told by the next one: the mail stays where it is.
-    let _ = payload(Instant::now() + PAYLOAD).map(|payload| tell(agent, event, &payload, named, app));
+    // A notice that fails is made again by the next event: the mail stays where it is.
+    let _ = payload(Instant::now() + PAYLOAD).map(|payload| announce(agent, event, &payload, named, app));
     Ok(Exit::OK)
 }
 
-fn tell(agent: &str, event: &str, payload: &Payload, named: Option<&str>, app: &App) -> Result<(), Failure> {
+fn announce(agent: &str, event: &str, payload: &Payload, named: Option<&str>, app: &App) -> Result<(), Failure> {
     let repo = repo(app, payload.cwd.as_deref().map(Path::new))?;
     let system = System::new();
     let bus = Bus::open_existing(&app.places().bus, repo, &system)?;
-    let Some(member) = member(&bus, payload, named, app)? else { return Ok(()) };
-    let moment = moment(event);
-    bus.renew_if_due(&member);
-    if moment == Moment::Prompt {
-        bus.forget_wakes(&member.record.id)?;
-    }
-    let Some(listen) = member.record.listen.as_ref().filter(|_| member.state == MemberState::Live) else {
-        return Ok(());
+    let Some(member) = bus.member(&session(payload, named, app)?)? else { return Ok(()) };
+    let occasion = occasion(event, payload.stop_hook_active);
+    let Some(notice) = bus.notice(&member, occasion)? else { return Ok(()) };
+    let form = match occasion {
+        Occasion::End { .. } => held_back(agent, &notice.text),
+        _ => added(agent, event, &notice.text),
     };
-    let id = &member.record.id;
-    let mark = bus.told(id)?;
-    let unread = bus.peek_after(id, mark.last.as_deref(), limits::UNREAD)?.messages;
-    let Some(last) = unread.last().map(|message| message.id.clone()) else { return Ok(()) };
-    let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
-    let ends = moment == Moment::End;
-    let may_hold = listen.mode == ListenMode::Wake
-        && !payload.stop_hook_active
-        && wake::may_wake(&mark.wakes, &senders, app.now().epoch_ms());
-    if ends && !may_hold {
-        return Ok(());
-    }
-    let text = words::text(&previews(&unread));
-    let form = if ends { held_back(agent, &text) } else { added(agent, event, &text) };
     app.print_json(&form)?;
-    // Only what has left counts as told.
+    // Only what has left is recorded.
     let bus = Bus::open(&app.places().bus, bus.repo().clone(), &system)?;
-    bus.set_told(id, &last, if ends { &senders } else { &[] })?;
-    Ok(())
+    Ok(bus.record_notice(&member.record.id, &notice)?)
 }
 
 /// Text added to the model's context, in the agent's own form.
@@ -265,9 +219,9 @@ mod tests {
 
     #[test]
     fn events_are_prompts_ends_or_neither() {
-        assert_eq!(moment("UserPromptSubmit"), Moment::Prompt);
-        assert_eq!(moment("Stop"), Moment::End);
-        assert_eq!(moment("AfterAgent"), Moment::End);
-        assert_eq!(moment("PostToolUse"), Moment::Turn);
+        assert_eq!(occasion("UserPromptSubmit", true), Occasion::Prompt);
+        assert_eq!(occasion("Stop", false), Occasion::End { held_back: false });
+        assert_eq!(occasion("AfterAgent", true), Occasion::End { held_back: true });
+        assert_eq!(occasion("PostToolUse", false), Occasion::Turn);
     }
 }

@@ -17,7 +17,7 @@ use crate::failure::{Code, Exit, Failure, Outcome};
 
 pub(crate) use actor::{Actor, Options, Surface};
 pub(crate) use care::checks;
-pub(crate) use hook::{fast, reason};
+pub(crate) use hook::fast;
 pub(crate) use show::{listens, listing};
 
 #[derive(clap::Args, Debug)]
@@ -37,20 +37,20 @@ pub(crate) struct Args {
 enum Action {
     /// List the members, their claims, and whether you are one of them
     Status,
-    /// Get on the bus under a label, or change how you are on it
+    /// Join the bus under a label, or change your settings on it
     Join {
         /// The name peers address you by; derived when left out
         label: Option<String>,
         /// Have mail raise a turn as soon as the agent is idle
         #[arg(long)]
         wake: bool,
-        /// Do not be told of mail
+        /// Receive no notices of mail
         #[arg(long, conflicts_with = "wake")]
         no_listen: bool,
         /// Have your own edits denied where another session holds the path
         #[arg(long)]
         guard: bool,
-        /// The process that stands for the session instead of the nearest agent
+        /// The session's process, instead of the nearest agent above
         #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
         pid: Option<u32>,
         /// The agent's name
@@ -60,19 +60,19 @@ enum Action {
         #[arg(long, value_name = "ID")]
         id: Option<String>,
     },
-    /// Get off the bus: record and claims go, unread mail stays for a day
+    /// Leave the bus: your record and claims are removed, unread mail stays for a day
     Leave,
     /// Send a message
     Send(send::Args),
     /// Take your mail, oldest first
     Inbox {
-        /// At most so many, 1 to 50
+        /// Maximum number of messages (1-50)
         #[arg(long, value_name = "N")]
         limit: Option<u64>,
     },
-    /// Look at your mail and leave it
+    /// Show your mail without taking it
     Peek {
-        /// At most so many, 1 to 50
+        /// Maximum number of messages (1-50)
         #[arg(long, value_name = "N")]
         limit: Option<u64>,
     },
@@ -81,7 +81,7 @@ enum Action {
         /// What to claim
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<String>,
-        /// What for
+        /// Why you hold it, for others to read
         #[arg(long)]
         reason: Option<String>,
     },
@@ -94,15 +94,15 @@ enum Action {
         #[arg(long, conflicts_with = "paths")]
         all: bool,
     },
-    /// Ask who holds paths, without joining
+    /// Show who holds paths, without joining
     Check {
-        /// What to ask about
+        /// The paths to look up
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<String>,
     },
     /// Wait for new mail and show its beginning
     Watch {
-        /// Go on after the first report
+        /// Keep reporting after the first mail
         #[arg(long, short)]
         follow: bool,
     },
@@ -120,7 +120,7 @@ enum Action {
         /// The agent whose payload is on stdin
         agent: String,
     },
-    /// Hook entry: tell a session of mail
+    /// Hook entry: announce new mail to a session
     Notice {
         /// The agent whose payload is on stdin
         agent: String,

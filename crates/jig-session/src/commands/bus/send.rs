@@ -14,24 +14,24 @@ use crate::failure::{Code, Failure, Outcome};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Who: an id, a label, a piece of an id, or * for everybody (events only)
+    /// The recipient: an id, a label, part of an id, or * for everybody (events only)
     to: String,
-    /// What it is
+    /// The kind of message
     #[arg(long, default_value = "message", value_parser = ["message", "event", "ask", "handoff"])]
     kind: String,
-    /// A path it concerns; may be given again
+    /// A path the message is about; can be repeated
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<String>,
-    /// The message it answers
+    /// The id of the message it answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
     /// Read the text from a file
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     file: Option<PathBuf>,
-    /// Wait so many seconds for the answer
+    /// Seconds to wait for the answer
     #[arg(long, value_name = "S")]
     wait: Option<f64>,
-    /// The text; read from stdin when left out
+    /// The text; read from stdin if omitted
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: Vec<String>,
 }

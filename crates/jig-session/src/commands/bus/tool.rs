@@ -73,7 +73,7 @@ fn says_nothing(value: &Value) -> bool {
 pub(crate) fn call(parameters: &Map<String, Value>) -> Result<Call, String> {
     let action = parameters.get("action").and_then(Value::as_str).unwrap_or_default();
     if !ACTIONS.contains(&action) {
-        return Err(format!("\"{action}\" is no action: it is one of {}", ACTIONS.join(", ")));
+        return Err(format!("unknown action \"{action}\"; expected one of {}", ACTIONS.join(", ")));
     }
     let allowed = taken(action);
     for (name, value) in parameters.iter().filter(|(name, _)| *name != "action") {
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_wrong_call_is_told_the_right_form() {
         for (parameters, words) in [
-            (json!({}), "one of status, send"),
-            (json!({"action": "takeover"}), "one of status, send"),
+            (json!({}), "expected one of status, send"),
+            (json!({"action": "takeover"}), "expected one of status, send"),
             (json!({"action": "claim", "force": true}), "it takes paths, reason"),
             (json!({"action": "send", "to": "x"}), "needs \"text\""),
             (json!({"action": "inbox", "limit": "5"}), "a whole number from 1 to 50"),

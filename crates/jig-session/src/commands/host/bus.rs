@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jig_session_bus::path::locate;
+use jig_session_bus::guard::{Edit, reason};
 use jig_session_bus::{
-    Bus as Store, Call, Code as Word, Context, Done, Me, Member, System, World, find_repo, limits, notice, perform,
-    previews, wake,
+    Bus as Store, Call, Code as Word, Context, Done, Me, Member, Notice, System, World, find_repo, limits, perform,
 };
 use jig_session_publish::Now;
 use jig_session_schema::bridge::SeenFile;
-use jig_session_schema::bus::{ListenMode, Message};
+use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result::{BusResult, MemberState};
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::status::{AgentName, Status};
@@ -22,7 +21,7 @@ use super::id;
 use super::link::{Link, Then};
 use super::quiet::{self, Unsure};
 use super::show;
-use crate::commands::bus::{listing, reason, tool};
+use crate::commands::bus::{listing, tool};
 use crate::failure::Failure;
 
 /// The kind of message that a notice is in Pi's transcript.
@@ -52,7 +51,7 @@ pub(super) struct Bus {
     /// A look at the mail of an idle session that `quiet` has not followed.
     looked: bool,
     /// A notice that has left, or is about to: the mark moves when it has.
-    told: Option<(String, Vec<String>)>,
+    told: Option<Notice>,
     /// Messages that notices in the transcript are about.
     noticed: Vec<String>,
     board: Option<Board>,
@@ -189,28 +188,21 @@ impl Bus {
         let me = self.me.clone()?;
         let bus = self.store()?;
         self.heard(&bus, line);
-        let unread = self.mail_to_tell(&bus, &me).unwrap_or_default();
+        let notice = Notice::of(&self.mail_to_tell(&bus, &me).unwrap_or_default());
         drop(bus);
         self.came_back = false;
-        let last = unread.last()?.id.clone();
-        self.told = Some((last, Vec::new()));
-        Some(self.notice(&unread))
+        let notice = notice?;
+        let message = self.notice(&notice);
+        self.told = Some(notice);
+        Some(message)
     }
 
     /// Why an editing tool may not run.
     pub(super) fn guard(&mut self, line: &Value) -> Option<String> {
         let me = self.me.as_ref()?;
-        let bus = self.store()?;
-        if !bus.has_claims().ok()? {
-            return None;
-        }
-        let member = bus.member(&me.id).ok()??;
-        if member.record.guard != Some(true) && !self.guard {
-            return None;
-        }
-        let path = locate(line["path"].as_str()?, &bus.repo().place)?;
-        let look = bus.look().ok()?;
-        bus.conflicts(&look, &me.id, &[path]).first().map(reason)
+        let files = [line["path"].as_str()?.to_owned()];
+        let edit = Edit { session: &me.id, files: &files, always: self.guard };
+        self.store()?.edit_conflict(&edit).ok()?.as_ref().map(reason)
     }
 
     /// The model calls a tool of ours.
@@ -342,12 +334,11 @@ impl Bus {
         now: Now,
     ) -> Result<(), Failure> {
         let Some(me) = self.me.clone() else { return Ok(()) };
-        if let Some((last, woke)) = self.told.take()
+        if let Some(notice) = self.told.take()
             && let Some(bus) = self.made()
         {
             // What was written before this has left by now.
-            let woke: Vec<&str> = woke.iter().map(String::as_str).collect();
-            let _ = bus.set_told(&me.id, &last, &woke);
+            let _ = bus.record_notice(&me.id, &notice);
         }
         let settled = idle && !self.was_idle;
         self.was_idle = idle;
@@ -377,32 +368,22 @@ impl Bus {
     fn wake(&mut self, me: &Me, link: &mut Link) -> Result<(), Failure> {
         let Some(bus) = self.made() else { return Ok(()) };
         let Some(member) = own_member(&bus, me) else { return Ok(()) };
-        if member.record.listen.as_ref().is_none_or(|listen| listen.mode != ListenMode::Wake) {
-            return Ok(());
-        }
-        let unread = untold(&bus, &me.id, false).unwrap_or_default();
-        let Some(last) = unread.last() else { return Ok(()) };
-        let senders: Vec<&str> = unread.iter().map(|message| message.from.id.as_str()).collect();
-        let mark = bus.told(&me.id)?;
-        if !wake::may_wake(&mark.wakes, &senders, self.system.now().wall_ms) {
-            // The budget is used up: it is told at the next turn.
-            return Ok(());
-        }
-        bus.set_told(&me.id, &last.id, &senders)?;
+        // What may not wake now is told at the next turn.
+        let Some(notice) = bus.wake_notice(&member).unwrap_or_default() else { return Ok(()) };
+        bus.record_notice(&me.id, &notice)?;
         drop(bus);
-        let message = self.notice(&unread);
+        let message = self.notice(&notice);
         let how = json!({ "triggerTurn": true, "deliverAs": "followUp" });
         link.call("pi.sendMessage", vec![message, how], Then::Nothing)
     }
 
-    fn notice(&mut self, unread: &[Message]) -> Value {
-        let ids: Vec<String> = unread.iter().map(|message| message.id.clone()).collect();
-        self.noticed.extend(ids.iter().cloned());
+    fn notice(&mut self, notice: &Notice) -> Value {
+        self.noticed.extend(notice.messages.iter().cloned());
         json!({
             "customType": NOTICE,
-            "content": notice::text(&previews(unread)),
+            "content": notice.text,
             "display": true,
-            "details": { "ids": ids },
+            "details": { "ids": notice.messages },
         })
     }
 
@@ -496,9 +477,7 @@ impl Bus {
 
 /// Unread mail that was not told, oldest first. `all` asks for told mail too.
 fn untold(bus: &Store<'_>, session: &str, all: bool) -> Result<Vec<Message>, jig_session_bus::Error> {
-    let mark = bus.told(session)?;
-    let after = mark.last.as_deref().filter(|_| !all);
-    Ok(bus.peek_after(session, after, limits::UNREAD)?.messages)
+    if all { Ok(bus.peek_after(session, None, limits::UNREAD)?.messages) } else { bus.unannounced(session) }
 }
 
 /// This session's record, unless a newer pane or a dead process left it.
