@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use jig_session_schema::live::{LiveRow, PaneStatus, StatusSource};
+use jig_session_schema::row::Row;
 use jig_session_schema::status::AgentName;
 
 use crate::classify::{Classification, PaneObservation, classify};
@@ -12,14 +13,14 @@ use crate::project::{Project, ProjectRule};
 use crate::text;
 use crate::tmux::{PaneFacts, Server, TmuxError, captures, list};
 
-/// What rows are made with.
+/// Which server is observed, and how its rows are made.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct ObserveOptions {
     /// The server.
     pub server: Server,
     /// This machine's name.
     pub machine: String,
-    /// How projects are told.
+    /// How a pane's project is derived.
     pub projects: ProjectRule,
     /// One row a target instead of one a pane.
     pub all_targets: bool,
@@ -28,18 +29,20 @@ pub struct Setting {
 /// One pane at one moment.
 #[derive(Clone, Debug)]
 pub struct Pane {
-    /// What tmux says.
+    /// What tmux reports.
     pub facts: PaneFacts,
     /// Its project.
     pub project: Project,
     /// Its status.
-    pub class: Classification,
+    pub classification: Classification,
     /// The agent, from the screen or from the status file.
     pub agent: Option<AgentName>,
     /// The last line that shows something, fit to be shown.
     pub last_line: Option<String>,
     /// The visible screen.
     pub text: String,
+    /// The session whose process runs in the pane, when one publishes a status file.
+    pub row: Option<Row>,
 }
 
 impl Pane {
@@ -48,21 +51,21 @@ impl Pane {
         if self.facts.dead {
             return;
         }
-        self.class.status = status;
-        self.class.reason = match status {
+        self.classification.status = status;
+        self.classification.reason = match status {
             PaneStatus::NeedsAttention => "the session's status file says that a person is waited for",
             PaneStatus::Active => "the session's status file says busy",
             _ => "the session's status file says idle",
         };
-        self.class.source = StatusSource::StatusFile;
-        self.class.rule = "status file";
+        self.classification.source = StatusSource::StatusFile;
+        self.classification.rule = "status file";
         if let Some(agent) = agent.and_then(AgentName::new) {
             self.agent = Some(agent);
         }
     }
 
-    /// The row of the contract.
-    pub fn row(&self, machine: &str) -> LiveRow {
+    /// The pane as a row of `live --json`.
+    pub fn live_row(&self, machine: &str) -> LiveRow {
         let facts = &self.facts;
         let mut row = LiveRow::new();
         row.target = facts.target();
@@ -76,13 +79,13 @@ impl Pane {
         row.project_slug.clone_from(&self.project.slug);
         machine.clone_into(&mut row.machine);
         row.title = text::line(&facts.title);
-        row.status = self.class.status;
-        self.class.reason.clone_into(&mut row.status_reason);
+        row.status = self.classification.status;
+        self.classification.reason.clone_into(&mut row.status_reason);
         row.pane_dead = facts.dead;
         row.pane_active = facts.active;
         row.last_visible_line.clone_from(&self.last_line);
         row.is_open_session = self.project.open;
-        row.status_source = self.class.source;
+        row.status_source = self.classification.source;
         row.agent.clone_from(&self.agent);
         row.pane_pid = Some(facts.pid);
         row.pane_dead_status = facts.dead_status;
@@ -90,19 +93,19 @@ impl Pane {
     }
 }
 
-/// Lists and classifies the panes for which `keep` holds; it is asked before anything is captured.
-pub fn observe(setting: &Setting, keep: impl Fn(&PaneFacts, &Project) -> bool) -> Result<Vec<Pane>, TmuxError> {
-    let mut listed = list(&setting.server, setting.all_targets)?;
+/// Lists and classifies the panes for which `keep` returns true; it is called before anything is captured.
+pub fn observe(options: &ObserveOptions, keep: impl Fn(&PaneFacts, &Project) -> bool) -> Result<Vec<Pane>, TmuxError> {
+    let mut listed = list(&options.server, options.all_targets)?;
     let mut kept = Vec::with_capacity(listed.len());
     for facts in listed.drain(..) {
-        let project = setting.projects.project(&facts.session, &facts.path);
+        let project = options.projects.project(&facts.session, &facts.path);
         if keep(&facts, &project) {
             kept.push((facts, project));
         }
     }
     let mut once = HashSet::new();
     let ids = kept.iter().map(|(facts, _)| facts.pane_id.as_str()).filter(|id| once.insert(*id));
-    let shots = captures(&setting.server, &nonce(), ids)?;
+    let shots = captures(&options.server, &nonce(), ids)?;
     let mut panes = Vec::with_capacity(kept.len());
     for (mut facts, project) in kept {
         // No frame: the pane was closed between the two calls.
@@ -110,15 +113,15 @@ pub fn observe(setting: &Setting, keep: impl Fn(&PaneFacts, &Project) -> bool) -
         facts.dead = shot.dead;
         facts.alternate = shot.alternate;
         let text = String::from_utf8_lossy(shot.bytes).into_owned();
-        let class = classify(&PaneObservation {
+        let classification = classify(&PaneObservation {
             command: &facts.command,
             title: &facts.title,
             dead: facts.dead,
             alternate: facts.alternate,
             text: &text,
         });
-        let agent = class.agent.and_then(AgentName::new);
-        panes.push(Pane { last_line: text::last_line(&text), facts, project, class, agent, text });
+        let agent = classification.agent.and_then(AgentName::new);
+        panes.push(Pane { last_line: text::last_line(&text), facts, project, classification, agent, text, row: None });
     }
     Ok(panes)
 }
@@ -129,7 +132,7 @@ fn nonce() -> String {
     format!("{:016x}{:016x}", half(), half())
 }
 
-/// Which panes are asked for.
+/// Which panes are selected.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only open sessions.
@@ -143,8 +146,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// What can be told before anything is captured.
-    pub fn before(&self, rule: &ProjectRule, facts: &PaneFacts, project: &Project) -> bool {
+    /// Whether a listed pane matches, as far as can be decided before it is captured.
+    pub fn matches_listed(&self, rule: &ProjectRule, facts: &PaneFacts, project: &Project) -> bool {
         if self.open_only && !project.open {
             return false;
         }
@@ -157,8 +160,8 @@ impl Filter {
             || project.folder.as_deref().is_some_and(within)
     }
 
-    /// What needs the machine and the status.
-    pub fn after(&self, machine: &str, status: PaneStatus) -> bool {
+    /// Whether a classified pane matches.
+    pub fn matches_classified(&self, machine: &str, status: PaneStatus) -> bool {
         self.machine.as_deref().is_none_or(|wanted| wanted.trim().eq_ignore_ascii_case(machine))
             && self.statuses.as_ref().is_none_or(|wanted| wanted.contains(&status))
     }
@@ -198,7 +201,7 @@ pub fn by_target(a: &PaneFacts, b: &PaneFacts) -> Ordering {
 
 /// The order of rows: status, then target.
 pub fn by_status(a: &Pane, b: &Pane) -> Ordering {
-    rank(a.class.status).cmp(&rank(b.class.status)).then_with(|| by_target(&a.facts, &b.facts))
+    rank(a.classification.status).cmp(&rank(b.classification.status)).then_with(|| by_target(&a.facts, &b.facts))
 }
 
 #[cfg(test)]
@@ -235,21 +238,21 @@ mod tests {
         let project = rule.project("worker", "/home/dev/open-router/packages/api");
         for wanted in ["ROUTER", "~/open-router/", "packages/api", "work"] {
             let filter = Filter { project: Some(wanted.into()), ..Filter::default() };
-            assert!(filter.before(&rule, &facts, &project), "{wanted}");
+            assert!(filter.matches_listed(&rule, &facts, &project), "{wanted}");
         }
         let filter = Filter { project: Some("other".into()), ..Filter::default() };
-        assert!(!filter.before(&rule, &facts, &project));
+        assert!(!filter.matches_listed(&rule, &facts, &project));
         let open = Filter { open_only: true, ..Filter::default() };
-        assert!(open.before(&rule, &facts, &project));
-        assert!(!open.before(&rule, &facts, &rule.project("worker", "/srv/x")));
+        assert!(open.matches_listed(&rule, &facts, &project));
+        assert!(!open.matches_listed(&rule, &facts, &rule.project("worker", "/srv/x")));
     }
 
     #[test]
     fn machine_and_status_filters() {
         let filter =
             Filter { machine: Some("Box".into()), statuses: Some(vec![PaneStatus::Idle]), ..Filter::default() };
-        assert!(filter.after("box", PaneStatus::Idle));
-        assert!(!filter.after("box2", PaneStatus::Idle));
-        assert!(!filter.after("box", PaneStatus::Dead));
+        assert!(filter.matches_classified("box", PaneStatus::Idle));
+        assert!(!filter.matches_classified("box2", PaneStatus::Idle));
+        assert!(!filter.matches_classified("box", PaneStatus::Dead));
     }
 }

@@ -1,6 +1,6 @@
-//! Which project a pane belongs to, told from its folder and its session's name.
+//! Which project a pane belongs to, derived from its folder and its session's name.
 
-/// The rule by which open sessions are told, and what paths are read against.
+/// How open sessions are recognised, and what paths are resolved against.
 #[derive(Clone, Debug)]
 pub struct ProjectRule {
     /// The home folder `~` stands for; none: `~` is kept.
@@ -29,7 +29,7 @@ pub struct Project {
 }
 
 impl ProjectRule {
-    /// Tells a pane's project.
+    /// The project of a pane.
     pub fn project(&self, session: &str, folder: &str) -> Project {
         let folder = self.normalise(folder);
         let path = folder.as_deref().map(|folder| self.cut(folder).to_owned());

@@ -1,6 +1,6 @@
 //! Bulk plans against the contract's tables: every decision, every jitter vector, the argv of each action.
 
-use jig_session_panes::bulk::{Given, Limits, Load, Options, Plan, decide, delay, preview};
+use jig_session_panes::bulk::{DecisionInput, Limits, Load, Options, Plan, decide, delay, preview};
 use jig_session_panes::classify::{PaneObservation, classify};
 use jig_session_panes::observe::{Filter, Pane};
 use jig_session_panes::project::ProjectRule;
@@ -29,22 +29,21 @@ fn every_row_of_the_decision_table() {
         let status = PaneStatus::parse(words[1]).expect("a status");
         let bit = |at: usize| words[2].as_bytes()[at] == b'1';
         let statuses = [status];
-        let (decision, reason, queue) = decide(&Given {
+        let (decision, reason, queue) = decide(&DecisionInput {
             action,
             status,
             statuses: bit(0).then_some(&statuses[..]),
             reasons: if bit(1) { &[] } else { &over },
             dry_run: bit(2),
-            execution_enabled: bit(3),
-            yes: bit(4),
-            queue: bit(5),
+            yes: bit(3),
+            queue: bit(4),
         });
         assert_eq!(decision.as_str(), words[3], "{words:?}");
         assert_eq!(queue.as_str(), words[4], "{words:?}");
         assert_eq!(reason, reasons[words[5].parse::<usize>().expect("a number")], "{words:?}");
         count += 1;
     }
-    assert_eq!(count, 1792);
+    assert_eq!(count, 896);
 }
 
 #[test]
@@ -78,9 +77,9 @@ fn pane(session: &str, id: &str, command: &str, path: &str, text: &str) -> Pane 
         pid: 7,
         ..PaneFacts::default()
     };
-    let class = classify(&PaneObservation { command, dead: facts.dead, text, ..PaneObservation::default() });
+    let classification = classify(&PaneObservation { command, dead: facts.dead, text, ..PaneObservation::default() });
     let project = ProjectRule::default().project(session, path);
-    Pane { facts, project, class, agent: None, last_line: None, text: text.into() }
+    Pane { facts, project, classification, agent: None, last_line: None, text: text.into(), row: None }
 }
 
 fn options(action: Action) -> Options {

@@ -5,9 +5,11 @@ mod delay;
 mod guard;
 mod plan;
 mod queue;
+mod step;
 
-pub use decide::{Given, decide};
+pub use decide::{DecisionInput, decide};
 pub use delay::delay;
 pub use guard::{Limits, Load, reasons};
-pub use plan::{Options, Plan, Step, preview};
-pub use queue::{Clock, Hands, Outcome, Report, run};
+pub use plan::{Options, Plan, preview};
+pub use queue::{Clock, Executor, Outcome, run};
+pub use step::{Report, Step};

@@ -6,15 +6,15 @@ use jig_session_schema::bulk::{
 use jig_session_schema::live::PaneStatus;
 use jig_session_schema::time::Timestamp;
 
-use super::decide::{Given, decide};
+use super::decide::{DecisionInput, decide};
 use super::delay::delay;
 use super::guard::{Limits, Load, reasons};
-use super::queue::Report;
+use super::step::{Report, Step};
 use crate::observe::{Filter, Pane, by_target};
 use crate::text;
 use crate::tmux::Server;
 
-/// What a run was asked for.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The action.
@@ -44,17 +44,6 @@ pub struct Plan {
     pub panes: Vec<Pane>,
 }
 
-/// One entry that is to be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Its index among the entries.
-    pub index: usize,
-    /// When, in milliseconds after the start.
-    pub delay_ms: u64,
-    /// Exactly what is run.
-    pub argv: Vec<String>,
-}
-
 impl Plan {
     /// Plans a run over the captured panes.
     pub fn new(
@@ -67,8 +56,8 @@ impl Plan {
     ) -> Self {
         panes.sort_by(|a, b| by_target(&a.facts, &b.facts));
         let total = panes.len() as u64;
-        let active = panes.iter().filter(|pane| pane.class.status == PaneStatus::Active).count() as u64;
-        panes.retain(|pane| options.filter.after(machine, pane.class.status));
+        let active = panes.iter().filter(|pane| pane.classification.status == PaneStatus::Active).count() as u64;
+        panes.retain(|pane| options.filter.matches_classified(machine, pane.classification.status));
         // Every row is this machine's; the guard counts machines all the same, because the contract does.
         let machines: Vec<String> = if panes.is_empty() { Vec::new() } else { vec![machine.to_owned()] };
         let reasons = reasons(options.action, machines.len(), active, load, &options.limits);
@@ -201,13 +190,12 @@ fn guard(
 }
 
 fn entry(options: &Options, server: &Server, machine: &str, index: usize, pane: &Pane, reasons: &[String]) -> Entry {
-    let (decision, reason, queue) = decide(&Given {
+    let (decision, reason, queue) = decide(&DecisionInput {
         action: options.action,
-        status: pane.class.status,
+        status: pane.classification.status,
         statuses: options.filter.statuses.as_deref(),
         reasons,
         dry_run: options.dry_run,
-        execution_enabled: !options.dry_run,
         yes: options.yes,
         queue: options.queue,
     });
@@ -218,7 +206,7 @@ fn entry(options: &Options, server: &Server, machine: &str, index: usize, pane: 
     entry.project_slug.clone_from(&pane.project.slug);
     entry.project_path.clone_from(&pane.project.path);
     entry.is_open_session = pane.project.open;
-    entry.status = pane.class.status;
+    entry.status = pane.classification.status;
     entry.action = options.action;
     entry.decision = decision;
     entry.reason = reason;

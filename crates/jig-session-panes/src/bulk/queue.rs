@@ -1,4 +1,4 @@
-//! The queue that runs a plan: bounded, delayed, checked again right before each act, and stoppable.
+//! The queue that runs a plan: bounded, delayed, verified again right before each execution, and stoppable.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,51 +8,40 @@ use std::time::{Duration, Instant};
 use jig_session_schema::bulk::EntryOutcome;
 use jig_session_schema::time::Timestamp;
 
-use super::plan::Step;
+use super::step::{Report, Step};
 
-/// What the queue works with: the look right before acting, and the act.
-pub trait Hands: Sync {
-    /// Whether the pane is still what the plan saw; else why not.
-    fn check(&self, step: &Step) -> Result<(), String>;
-    /// Runs the step.
-    fn act(&self, step: &Step) -> Outcome;
+/// Runs the steps of a plan: verifies that a pane is unchanged right before its turn, then executes.
+pub trait Executor: Sync {
+    /// Whether the pane is still the one that was planned for; the error says what changed.
+    fn verify(&self, step: &Step) -> Result<(), String>;
+    /// Executes the step.
+    fn execute(&self, step: &Step) -> Outcome;
 }
 
-/// How an act ended.
+/// How an execution ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Its exit code; none when it could not be run or was ended by a signal.
     pub exit_code: Option<i32>,
-    /// What it said.
+    /// What it printed on stderr.
     pub message: String,
 }
 
 /// The time of day, injected.
 pub type Clock<'a> = &'a (dyn Fn() -> Timestamp + Sync);
 
-/// How an entry went.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    /// Its index among the entries.
-    pub index: usize,
-    /// In a word.
-    pub outcome: EntryOutcome,
-    /// The exit code of what was run.
-    pub exit_code: Option<i32>,
-    /// What it said.
-    pub message: String,
-    /// When its turn came; none when it never did.
-    pub started_at: Option<Timestamp>,
-    /// When it ended.
-    pub ended_at: Option<Timestamp>,
-}
-
-/// How often a waiting worker looks whether the run was broken off.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a waiting worker checks whether the run was cancelled.
+const POLL: Duration = Duration::from_millis(20);
 
 /// Runs the steps, at most `concurrency` at once, each not before its delay. Once `stop` is set nothing new
 /// begins; what has begun is finished. Every step is reported, in the order of the steps.
-pub fn run(steps: &[Step], concurrency: usize, hands: &dyn Hands, stop: &AtomicBool, clock: Clock<'_>) -> Vec<Report> {
+pub fn run(
+    steps: &[Step],
+    concurrency: usize,
+    executor: &dyn Executor,
+    stop: &AtomicBool,
+    clock: Clock<'_>,
+) -> Vec<Report> {
     let began = Instant::now();
     let next = AtomicUsize::new(0);
     let reports = Mutex::new(Vec::with_capacity(steps.len()));
@@ -63,7 +52,7 @@ pub fn run(steps: &[Step], concurrency: usize, hands: &dyn Hands, stop: &AtomicB
         for _ in 0..concurrency.clamp(1, steps.len().max(1)) {
             scope.spawn(|| {
                 while let Some(step) = order.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let report = turn(step, began, hands, stop, clock);
+                    let report = turn(step, began, executor, stop, clock);
                     if let Ok(mut reports) = reports.lock() {
                         reports.push(report);
                     }
@@ -76,20 +65,20 @@ pub fn run(steps: &[Step], concurrency: usize, hands: &dyn Hands, stop: &AtomicB
     reports
 }
 
-fn turn(step: &Step, began: Instant, hands: &dyn Hands, stop: &AtomicBool, clock: Clock<'_>) -> Report {
+fn turn(step: &Step, began: Instant, executor: &dyn Executor, stop: &AtomicBool, clock: Clock<'_>) -> Report {
     let due = Duration::from_millis(step.delay_ms);
     while !stop.load(Ordering::SeqCst) {
         let left = due.saturating_sub(began.elapsed());
         if left.is_zero() {
             break;
         }
-        thread::sleep(left.min(LOOK));
+        thread::sleep(left.min(POLL));
     }
     let mut report = Report {
         index: step.index,
         outcome: EntryOutcome::Cancelled,
         exit_code: None,
-        message: "the run was broken off".to_owned(),
+        message: "the run was cancelled".to_owned(),
         started_at: None,
         ended_at: None,
     };
@@ -97,15 +86,15 @@ fn turn(step: &Step, began: Instant, hands: &dyn Hands, stop: &AtomicBool, clock
         return report;
     }
     report.started_at = Some(clock());
-    match hands.check(step) {
+    match executor.verify(step) {
         Err(why) => {
             report.outcome = EntryOutcome::Refused;
             report.message = why;
         }
-        // The look takes a moment; a run broken off in it has begun nothing yet.
+        // Verifying takes a moment; a run cancelled meanwhile has begun nothing yet.
         Ok(()) if stop.load(Ordering::SeqCst) => report.started_at = None,
         Ok(()) => {
-            let outcome = hands.act(step);
+            let outcome = executor.execute(step);
             report.outcome = if outcome.exit_code == Some(0) { EntryOutcome::Done } else { EntryOutcome::Failed };
             report.exit_code = outcome.exit_code;
             report.message = outcome.message;
@@ -139,12 +128,12 @@ mod tests {
         }
     }
 
-    impl Hands for Fake {
-        fn check(&self, step: &Step) -> Result<(), String> {
+    impl Executor for Fake {
+        fn verify(&self, step: &Step) -> Result<(), String> {
             if step.argv == ["changed"] { Err("pane is active now".into()) } else { Ok(()) }
         }
 
-        fn act(&self, step: &Step) -> Outcome {
+        fn execute(&self, step: &Step) -> Outcome {
             let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(running, Ordering::SeqCst);
             thread::sleep(Duration::from_millis(2));
@@ -191,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_broken_off_begins_nothing_new() {
+    fn a_cancelled_run_begins_nothing_new() {
         let fake = Fake::new(Some(2));
         let mut steps: Vec<_> = (0..6).map(|index| step(index, 0, "runs")).collect();
         steps.push(step(6, 3_600_000, "runs"));

@@ -34,7 +34,7 @@ pub(crate) enum Composer {
 
 /// The composer that was found, as line numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ComposerSpan {
     /// The row that begins it: its top rule, or its first line.
     pub top: usize,
     /// Its first line of text.
@@ -47,7 +47,7 @@ pub(crate) struct Found {
 
 impl Composer {
     /// Looks for it from the bottom up.
-    pub(crate) fn find(&self, lines: &[&str]) -> Option<Found> {
+    pub(crate) fn find(&self, lines: &[&str]) -> Option<ComposerSpan> {
         match *self {
             Self::Ruled { prompts } => ruled(lines, prompts),
             Self::Prompt { glyph } => prompt(lines, glyph),
@@ -72,11 +72,11 @@ fn prompted(line: &str, prompts: &[&str]) -> bool {
 /// Pairs of rules are tried from the bottom: a person's status line may draw rules of its own.
 const PAIRS: usize = 4;
 
-fn ruled(lines: &[&str], prompts: &[&str]) -> Option<Found> {
+fn ruled(lines: &[&str], prompts: &[&str]) -> Option<ComposerSpan> {
     let rules: Vec<usize> = (0..lines.len()).rev().filter(|&at| is_rule(lines[at])).take(PAIRS).collect();
     for (nth, pair) in rules.windows(2).enumerate() {
         let (bottom, top) = (pair[0], pair[1]);
-        let found = Found { top, first: top + 1, end: bottom, footer: bottom + 1 };
+        let found = ComposerSpan { top, first: top + 1, end: bottom, footer: bottom + 1 };
         if prompts.is_empty() {
             return Some(found);
         }
@@ -95,7 +95,7 @@ fn numbered_after_prompt(line: &str) -> bool {
     rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn prompt(lines: &[&str], glyph: char) -> Option<Found> {
+fn prompt(lines: &[&str], glyph: char) -> Option<ComposerSpan> {
     let at = (0..lines.len()).rev().find(|&at| {
         let mut chars = lines[at].chars();
         chars.next() == Some(glyph) && chars.next().is_none_or(is_blank)
@@ -113,19 +113,19 @@ fn prompt(lines: &[&str], glyph: char) -> Option<Found> {
     if end == lines.len() && end > at + 1 && lines[end - 1].contains(['·', '|']) {
         end -= 1;
     }
-    Some(Found { top: at, first: at, end, footer: end })
+    Some(ComposerSpan { top: at, first: at, end, footer: end })
 }
 
-fn barred(lines: &[&str], foot: &str, bar: char) -> Option<Found> {
+fn barred(lines: &[&str], foot: &str, bar: char) -> Option<ComposerSpan> {
     let at = (0..lines.len()).rev().find(|&at| trimmed(lines[at]).starts_with(foot))?;
     let mut first = at;
     while first > 0 && trimmed(lines[first - 1]).starts_with(bar) {
         first -= 1;
     }
-    Some(Found { top: first, first, end: at, footer: at + 1 })
+    Some(ComposerSpan { top: first, first, end: at, footer: at + 1 })
 }
 
-fn under_rule(lines: &[&str], prompts: &[&str], within: usize) -> Option<Found> {
+fn under_rule(lines: &[&str], prompts: &[&str], within: usize) -> Option<ComposerSpan> {
     let top = (0..lines.len()).rev().find(|&at| is_rule(lines[at]))?;
     let mut seen = 0;
     for (at, line) in lines.iter().enumerate().skip(top + 1) {
@@ -135,7 +135,7 @@ fn under_rule(lines: &[&str], prompts: &[&str], within: usize) -> Option<Found> 
         seen += 1;
         let text = line.strip_prefix(' ').unwrap_or(line);
         if prompted(text, prompts) {
-            return Some(Found { top, first: at, end: at + 1, footer: at + 1 });
+            return Some(ComposerSpan { top, first: at, end: at + 1, footer: at + 1 });
         }
         if seen >= within {
             break;
@@ -166,7 +166,7 @@ mod tests {
     fn a_ruled_composer_is_the_last_pair() {
         let lines = ["❯ old prompt", RULE, "❯\u{a0}", RULE, "  ? for shortcuts"];
         let found = Composer::Ruled { prompts: &["❯"] }.find(&lines);
-        assert_eq!(found, Some(Found { top: 1, first: 2, end: 3, footer: 4 }));
+        assert_eq!(found, Some(ComposerSpan { top: 1, first: 2, end: 3, footer: 4 }));
         let question = [RULE, " Which?", "❯ 1. One", "  2. Two", RULE, "  3. Chat"];
         assert_eq!(Composer::Ruled { prompts: &["❯"] }.find(&question), None);
     }

@@ -1,4 +1,4 @@
-//! Classification: what a pane's program does, told from one frame of its screen, as a pure function.
+//! Classification: what a pane's program does, derived from one frame of its screen, as a pure function.
 //!
 //! Truth order: dead, then a dialog in the composer's place, then signs of work in the regions around the
 //! composer and in the title, then the composer, then the shell's prompt, then the command. Text in the
@@ -6,16 +6,16 @@
 
 mod agents;
 mod layout;
+mod pattern;
 mod rule;
 mod screen;
 mod shell;
-mod test;
 
 use jig_session_schema::live::{PaneStatus, StatusSource};
-use rule::{Agent, Rule, Says, View};
+use pattern::Pattern;
+use rule::{Agent, Rule, Signal, View};
 use screen::Screen;
 use shell::Kind;
-use test::Sight;
 
 pub use screen::clean;
 
@@ -111,7 +111,7 @@ fn by_command(command: &str) -> Option<&'static Agent> {
 
 /// An agent whose title stands on the pane, when its own screen is there too: titles outlive programs.
 fn by_title(title: &str, screen: &Screen<'_>) -> Option<Classification> {
-    let agent = agents::ALL.into_iter().find(|agent| agent.titles.iter().any(|test| test.holds(title)))?;
+    let agent = agents::ALL.into_iter().find(|agent| agent.titles.iter().any(|test| test.matches(title)))?;
     let view = View::new(agent, title, screen);
     (view.composer.is_some() || view.decide().is_some()).then(|| through(view, agent))
 }
@@ -126,22 +126,25 @@ fn by_drawing(title: &str, screen: &Screen<'_>) -> Option<Classification> {
 
 /// Reads a screen by one agent's rules.
 fn through(view: View<'_>, agent: &'static Agent) -> Classification {
-    let decided = view.decide().map(|rule: &Rule| (rule.says, rule.name));
-    let (says, rule) = decided.unwrap_or(match view.composer {
-        Some(_) => (Says::Idle, "composer"),
-        None => (Says::Working, "no composer"),
+    let decided = view.decide().map(|rule: &Rule| (rule.signal, rule.name));
+    let (signal, rule) = decided.unwrap_or(match view.composer {
+        Some(_) => (Signal::Idle, "composer"),
+        None => (Signal::Working, "no composer"),
     });
-    let composer = view.composer.is_some() && says != Says::Attention;
-    let found =
-        if rule == "no composer" { (PaneStatus::Active, reasons::PROGRAM, StatusSource::Command) } else { said(says) };
+    let composer = view.composer.is_some() && signal != Signal::Attention;
+    let found = if rule == "no composer" {
+        (PaneStatus::Active, reasons::PROGRAM, StatusSource::Command)
+    } else {
+        status_of(signal)
+    };
     Classification { status: found.0, reason: found.1, source: found.2, agent: Some(agent.name), composer, rule }
 }
 
-fn said(says: Says) -> (PaneStatus, &'static str, StatusSource) {
-    match says {
-        Says::Attention => (PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen),
-        Says::Working => (PaneStatus::Active, reasons::WORKING, StatusSource::Screen),
-        Says::Idle => (PaneStatus::Idle, reasons::IDLE, StatusSource::Screen),
+fn status_of(signal: Signal) -> (PaneStatus, &'static str, StatusSource) {
+    match signal {
+        Signal::Attention => (PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen),
+        Signal::Working => (PaneStatus::Active, reasons::WORKING, StatusSource::Screen),
+        Signal::Idle => (PaneStatus::Idle, reasons::IDLE, StatusSource::Screen),
     }
 }
 
@@ -207,6 +210,6 @@ fn in_program(screen: &Screen<'_>, dialogs: bool) -> Classification {
 
 /// Keys that answer a dialog at the bottom, or a choice with a cursor.
 fn dialog(screen: &Screen<'_>) -> bool {
-    Sight::Keys.seen(&layout::lowest(screen.lines(), 2))
-        || Sight::Menu(CURSORS).seen(&layout::lowest(screen.lines(), 8))
+    Pattern::Keys.matches(&layout::lowest(screen.lines(), 2))
+        || Pattern::Menu(CURSORS).matches(&layout::lowest(screen.lines(), 8))
 }

@@ -1,12 +1,12 @@
 //! The form of an agent's file: who it is, where its composer stands, and its rules in order.
 
-use super::layout::{Composer, Found, lowest, visible};
+use super::layout::{Composer, ComposerSpan, lowest, visible};
+use super::pattern::{LineTest, Pattern};
 use super::screen::{Screen, bare};
-use super::test::{Sight, Test};
 
-/// What a rule says about a pane.
+/// What a matching rule means for a pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum Signal {
     /// A person is waited for.
     Attention,
     /// Work goes on.
@@ -40,15 +40,15 @@ pub(crate) enum Region {
     Whole,
 }
 
-/// One rule: all its sights must be seen.
+/// One rule: all its patterns must match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// The name `live explain` prints.
     pub name: &'static str,
-    /// What must be seen where.
-    pub when: &'static [(Region, Sight)],
-    /// What it then says.
-    pub says: Says,
+    /// Which pattern must match in which region.
+    pub when: &'static [(Region, Pattern)],
+    /// What that means.
+    pub signal: Signal,
 }
 
 /// Everything that is known about one agent's screen.
@@ -59,14 +59,14 @@ pub(crate) struct Agent {
     /// Foreground commands that are this agent and nothing else.
     pub commands: &'static [&'static str],
     /// Titles that only this agent sets.
-    pub titles: &'static [Test],
+    pub titles: &'static [LineTest],
     /// What only this agent draws; used when the command says nothing (`node`, `ssh`, a wrapper).
-    pub marks: &'static [&'static [(Region, Sight)]],
+    pub marks: &'static [&'static [(Region, Pattern)]],
     /// Its composer.
     pub composer: &'static [Composer],
     /// A line above the composer at which the block that belongs to it ends.
-    pub block: Test,
-    /// The rules in order: the first that is seen decides. None: idle with a composer, else working.
+    pub block: LineTest,
+    /// The rules in order: the first that matches decides. None: idle with a composer, else working.
     pub rules: &'static [Rule],
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct View<'a> {
     agent: &'static Agent,
     title: &'a str,
     lines: &'a [&'a str],
-    pub(crate) composer: Option<Found>,
+    pub(crate) composer: Option<ComposerSpan>,
 }
 
 impl<'a> View<'a> {
@@ -86,7 +86,7 @@ impl<'a> View<'a> {
         Self { agent, title, lines, composer }
     }
 
-    /// The first rule that is seen.
+    /// The first rule that matches.
     pub(crate) fn decide(&self) -> Option<&'static Rule> {
         self.agent.rules.iter().find(|rule| self.all(rule.when))
     }
@@ -96,8 +96,8 @@ impl<'a> View<'a> {
         self.agent.marks.iter().any(|mark| self.all(mark))
     }
 
-    fn all(&self, when: &[(Region, Sight)]) -> bool {
-        when.iter().all(|(region, sight)| self.region(*region).is_some_and(|lines| sight.seen(&lines)))
+    fn all(&self, when: &[(Region, Pattern)]) -> bool {
+        when.iter().all(|(region, pattern)| self.region(*region).is_some_and(|lines| pattern.matches(&lines)))
     }
 
     /// The visible lines of a region; none when the screen has no such region.
@@ -127,7 +127,7 @@ impl<'a> View<'a> {
         let mut out = Vec::new();
         for &line in above.iter().rev().filter(|line| !bare(line).is_empty()).take(24) {
             out.push(line);
-            if self.agent.block.holds(line) {
+            if self.agent.block.matches(line) {
                 break;
             }
         }

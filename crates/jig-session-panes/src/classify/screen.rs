@@ -102,6 +102,12 @@ pub(crate) fn trimmed(line: &str) -> &str {
     line.trim_matches(is_blank)
 }
 
+/// Contains, with ASCII letters compared whatever their case.
+pub(crate) fn has(line: &str, text: &str) -> bool {
+    let (line, text) = (line.as_bytes(), text.as_bytes());
+    line.len() >= text.len() && line.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

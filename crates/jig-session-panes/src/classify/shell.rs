@@ -1,7 +1,6 @@
 //! Shells, programs that carry another screen, and plain programs: what their last line says.
 
-use super::screen::{is_blank, trimmed};
-use super::test::has;
+use super::screen::{has, is_blank, trimmed};
 
 /// Foreground commands that wait at a prompt unless they ask something.
 const SHELLS: [&str; 16] = [

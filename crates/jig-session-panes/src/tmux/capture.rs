@@ -22,7 +22,7 @@ struct Frame {
 
 /// One pane as it was when it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shot<'a> {
+pub struct CapturedPane<'a> {
     /// `pane_dead` at that moment.
     pub dead: bool,
     /// `alternate_on` at that moment.
@@ -33,9 +33,9 @@ pub struct Shot<'a> {
 
 impl Capture {
     /// The screen of a pane; none when the pane was gone.
-    pub fn get(&self, pane_id: &str) -> Option<Shot<'_>> {
+    pub fn get(&self, pane_id: &str) -> Option<CapturedPane<'_>> {
         let frame = self.panes.get(pane_id)?;
-        Some(Shot { dead: frame.dead, alternate: frame.alternate, bytes: &self.output[frame.text.clone()] })
+        Some(CapturedPane { dead: frame.dead, alternate: frame.alternate, bytes: &self.output[frame.text.clone()] })
     }
 }
 
@@ -48,7 +48,7 @@ pub fn captures<'a>(server: &Server, nonce: &str, panes: impl Iterator<Item = &'
     if batch.is_empty() {
         return Ok(Capture::default());
     }
-    let answer = server.ask(&["source-file", "-"], batch.as_bytes())?;
+    let answer = server.query(&["source-file", "-"], batch.as_bytes())?;
     Ok(split(answer.output, nonce))
 }
 
@@ -104,8 +104,11 @@ mod tests {
     fn frames_are_cut_at_the_markers() {
         let output = b"@n0 %1 0 1\nfirst\n@x %9 forged\n@n0 %2 1 0\n@n0 %3 0 0\nlast\n".to_vec();
         let capture = split(output, "n0");
-        assert_eq!(capture.get("%1"), Some(Shot { dead: false, alternate: true, bytes: b"first\n@x %9 forged\n" }));
-        assert_eq!(capture.get("%2"), Some(Shot { dead: true, alternate: false, bytes: b"" }));
+        assert_eq!(
+            capture.get("%1"),
+            Some(CapturedPane { dead: false, alternate: true, bytes: b"first\n@x %9 forged\n" })
+        );
+        assert_eq!(capture.get("%2"), Some(CapturedPane { dead: true, alternate: false, bytes: b"" }));
         assert_eq!(capture.get("%3").map(|shot| shot.bytes), Some(&b"last\n"[..]));
         assert_eq!(capture.get("%9"), None);
     }

@@ -53,10 +53,10 @@ pub const FORMAT: &str = "#{pane_id},#{pane_dead},#{pane_dead_status},#{pane_act
 /// given, otherwise the first.
 pub fn list(server: &Server, all_targets: bool) -> Result<Vec<PaneFacts>, TmuxError> {
     let command = ["list-panes", "-a", "-F", FORMAT];
-    let mut answer = server.ask(&command, &[])?;
+    let mut answer = server.query(&command, &[])?;
     if answer.code != Some(0) && went_away(&answer.errors) {
-        // The server ended while it was asked; a new one may stand in its place.
-        answer = server.ask(&command, &[])?;
+        // The server ended during the call; a new one may stand in its place.
+        answer = server.query(&command, &[])?;
     }
     if answer.code != Some(0) {
         return if absent(&answer.errors) || went_away(&answer.errors) {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn no_server_is_told_from_a_failure() {
+    fn no_server_is_distinguished_from_a_failure() {
         assert!(absent("no server running on /tmp/tmux-0/default"));
         assert!(absent("error connecting to /tmp/tmux-0/x (No such file or directory)"));
         assert!(!absent("error connecting to /tmp/tmux-0/x (Permission denied)"));

@@ -6,13 +6,13 @@ mod run;
 
 use std::ffi::OsString;
 
-pub use capture::{Capture, Shot, batch, captures};
+pub use capture::{Capture, CapturedPane, batch, captures};
 pub use list::{FORMAT, PaneFacts, list};
-pub use run::{Answer, DEFAULT_LIMIT, TmuxError};
+pub use run::{DEFAULT_LIMIT, TmuxError, TmuxOutput};
 
 use std::time::Duration;
 
-/// Which tmux server is asked.
+/// Which tmux server is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Socket {
     /// The one `$TMUX` names, else the default one.
@@ -53,7 +53,7 @@ impl Server {
     }
 
     /// Runs one command with UTF-8 kept as it is, whatever the locale.
-    pub(crate) fn ask(&self, command: &[&str], input: &[u8]) -> Result<Answer, TmuxError> {
+    pub(crate) fn query(&self, command: &[&str], input: &[u8]) -> Result<TmuxOutput, TmuxError> {
         let mut argv: Vec<OsString> = vec!["-u".into()];
         match &self.socket {
             Socket::Default => {}
@@ -64,8 +64,8 @@ impl Server {
         run::run(&argv, input, self.limit, run::Group::Shared)
     }
 
-    /// Runs a planned command line (see [`argv`](Self::argv)) and says how it ended.
-    pub fn act(&self, argv: &[String]) -> Result<Answer, TmuxError> {
+    /// Runs a planned command line (see [`argv`](Self::argv)) to its end.
+    pub fn execute(&self, argv: &[String]) -> Result<TmuxOutput, TmuxError> {
         let words: Vec<OsString> = argv.iter().skip(1).map(OsString::from).collect();
         run::run(&words, &[], self.limit, run::Group::Own)
     }

@@ -1,4 +1,4 @@
-//! One tmux process: started, fed, read, and ended when the server does not answer.
+//! One tmux process: started, fed, read, and killed when the server does not answer.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -12,9 +12,9 @@ use std::time::Duration;
 /// How long a server may stay silent. Progress starts the time anew, so a slow machine is no failure.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(2);
 
-/// What a tmux process said.
+/// What a tmux process printed, and its exit code.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TmuxOutput {
     /// Its exit code; null when a signal ended it.
     pub code: Option<i32>,
     /// Everything on stdout.
@@ -23,7 +23,7 @@ pub struct Answer {
     pub errors: String,
 }
 
-/// Why tmux could not be asked. No server is not among these: it means no panes.
+/// Why a tmux command failed. A missing server is no error: it means that there are no panes.
 #[derive(Debug, thiserror::Error)]
 pub enum TmuxError {
     /// The program cannot be started.
@@ -31,8 +31,8 @@ pub enum TmuxError {
     Start(#[source] std::io::Error),
     /// Reading from or writing to the process failed.
     #[error("cannot talk to tmux: {0}")]
-    Talk(#[source] std::io::Error),
-    /// The server said nothing for the time in seconds.
+    Io(#[source] std::io::Error),
+    /// The server sent nothing for the time in seconds.
     #[error("the tmux server does not answer within {0} s")]
     Silent(u64),
     /// tmux refused.
@@ -62,7 +62,7 @@ impl TmuxError {
     /// The system's error number, when there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            Self::Start(error) | Self::Talk(error) => error.raw_os_error(),
+            Self::Start(error) | Self::Io(error) => error.raw_os_error(),
             _ => None,
         }
     }
@@ -74,13 +74,13 @@ const PIPE: usize = 32 * 1024;
 /// Whether Ctrl+C at the terminal may end the process too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// It may: a question that nobody waits for any more.
+    /// It may: nobody waits for the result any more.
     Shared,
-    /// It may not: an act that has begun is finished.
+    /// It may not: what has begun is finished.
     Own,
 }
 
-pub(super) fn run(args: &[OsString], input: &[u8], limit: Duration, group: Group) -> Result<Answer, TmuxError> {
+pub(super) fn run(args: &[OsString], input: &[u8], limit: Duration, group: Group) -> Result<TmuxOutput, TmuxError> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let mut command = Command::new("tmux");
     #[cfg(unix)]
@@ -100,19 +100,19 @@ pub(super) fn run(args: &[OsString], input: &[u8], limit: Duration, group: Group
         // It may have ended by itself in between; either way it must not stay.
         let _ = child.kill();
     }
-    let status = child.wait().map_err(TmuxError::Talk)?;
+    let status = child.wait().map_err(TmuxError::Io)?;
     let output = answer?;
     let mut errors = String::new();
     if let Some(mut stderr) = child.stderr.take() {
         let mut bytes = Vec::new();
-        stderr.read_to_end(&mut bytes).map_err(TmuxError::Talk)?;
+        stderr.read_to_end(&mut bytes).map_err(TmuxError::Io)?;
         errors.push_str(String::from_utf8_lossy(&bytes).trim());
     }
     if let Some(thread) = fed {
         // A tmux that ended early did not read everything; its exit code and stderr say why.
         let _ = thread.join();
     }
-    Ok(Answer { code: status.code(), output, errors })
+    Ok(TmuxOutput { code: status.code(), output, errors })
 }
 
 /// Writes the input; a large one from a thread of its own, because tmux answers while it reads.
@@ -155,7 +155,7 @@ fn read(child: &mut Child, limit: Duration) -> Result<Vec<u8>, TmuxError> {
     let mut seen = 0;
     loop {
         match receiver.recv_timeout(limit) {
-            Ok(result) => return result.map_err(TmuxError::Talk),
+            Ok(result) => return result.map_err(TmuxError::Io),
             Err(RecvTimeoutError::Timeout) => {
                 let now = progress.load(Ordering::Relaxed);
                 if now == seen {
@@ -164,7 +164,7 @@ fn read(child: &mut Child, limit: Duration) -> Result<Vec<u8>, TmuxError> {
                 seen = now;
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(TmuxError::Talk(std::io::Error::other("the reading thread ended")));
+                return Err(TmuxError::Io(std::io::Error::other("the reading thread ended")));
             }
         }
     }

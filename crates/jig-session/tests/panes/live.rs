@@ -105,6 +105,20 @@ fn wrong_options_are_usage_errors() {
 }
 
 #[test]
+fn help_begins_with_what_the_command_does() {
+    let env = TestEnvironment::new();
+    for (args, first) in [
+        (&["live", "--help"][..], "List tmux panes and what their agents do"),
+        (&["bulk", "--help"], "Plan and run an action over many panes"),
+        (&["live", "explain", "--help"], "Classify a captured screen from stdin and name the rule that decided"),
+        (&["live", "alias", "--help"], "Link this program as `sessions` into a folder"),
+    ] {
+        let help = env.jig(args).exits(0).stdout;
+        assert_eq!(help.lines().next(), Some(first), "{args:?}");
+    }
+}
+
+#[test]
 fn watching_prints_one_list_a_line() {
     let Some(tmux) = start("watching_prints_one_list_a_line") else { return };
     let watch = Running::start(tmux.jig_command(&["live", "--json", "--watch", "--interval", "0.05"]));

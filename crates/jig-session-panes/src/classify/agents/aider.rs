@@ -2,10 +2,10 @@
 //! a completion list is indented.
 
 use crate::classify::layout::Composer;
+use crate::classify::pattern::LineTest::{Indented, Not, Starts};
+use crate::classify::pattern::Pattern::{Line, Question};
 use crate::classify::rule::Region::{Border, Footer, Tail, Whole};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Line, Question};
-use crate::classify::test::Test::{Indented, Not, Starts};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 pub(crate) const AGENT: Agent = Agent {
     name: "aider",
@@ -33,10 +33,10 @@ pub(crate) const AGENT: Agent = Agent {
     ],
     block: Not(&Indented),
     rules: &[
-        Rule { name: "question below the prompt", when: &[(Footer, Question)], says: Says::Attention },
-        Rule { name: "question at the bottom", when: &[(Tail(1), Question)], says: Says::Attention },
-        Rule { name: "answer below the prompt", when: &[(Footer, Line(Not(&Indented)))], says: Says::Working },
+        Rule { name: "question below the prompt", when: &[(Footer, Question)], signal: Signal::Attention },
+        Rule { name: "question at the bottom", when: &[(Tail(1), Question)], signal: Signal::Attention },
+        Rule { name: "answer below the prompt", when: &[(Footer, Line(Not(&Indented)))], signal: Signal::Working },
         // A quoted line of an answer begins like a prompt; without the rule above, only an empty one counts.
-        Rule { name: "text that is no prompt", when: &[(Border, Line(Starts("> ")))], says: Says::Working },
+        Rule { name: "text that is no prompt", when: &[(Border, Line(Starts("> ")))], signal: Signal::Working },
     ],
 };

@@ -2,10 +2,10 @@
 //! turn that can be cancelled when the composer is drawn, and a form when it is not.
 
 use crate::classify::layout::Composer;
+use crate::classify::pattern::LineTest::{Begins, Braille, Indented, Not};
+use crate::classify::pattern::Pattern::{Keys, Line, Menu};
 use crate::classify::rule::Region::{Above, Footer, Tail};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu};
-use crate::classify::test::Test::{Begins, Braille, Indented, Not};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 const CURSOR: &[char] = &['>', '❯', '●'];
 
@@ -17,14 +17,14 @@ pub(crate) const AGENT: Agent = Agent {
     composer: &[Composer::Ruled { prompts: &[">"] }],
     block: Not(&Indented),
     rules: &[
-        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "choice instead of the composer", when: &[(Tail(32), Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], signal: Signal::Attention },
+        Rule { name: "choice instead of the composer", when: &[(Tail(32), Menu(CURSOR))], signal: Signal::Attention },
+        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], signal: Signal::Attention },
         Rule {
             name: "cancel hint in the footer",
             when: &[(Footer, Line(Begins("esc to cancel")))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
-        Rule { name: "spinner above the composer", when: &[(Above(4), Line(Braille))], says: Says::Working },
+        Rule { name: "spinner above the composer", when: &[(Above(4), Line(Braille))], signal: Signal::Working },
     ],
 };

@@ -2,16 +2,16 @@
 //! spinner stands at column 0 above it, and everything it quotes is indented by two.
 
 use crate::classify::layout::Composer;
-use crate::classify::rule::Region::{Block, Footer, Lowest, Tail, Title, Whole};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu, Without};
-use crate::classify::test::Test;
-use crate::classify::test::Test::{
+use crate::classify::pattern::LineTest;
+use crate::classify::pattern::LineTest::{
     All, Any, Begins, Elapsed, Ellipsis, Ends, Glyph0, Has, Indented, Not, Ongoing, Part, Parts, Starts,
 };
+use crate::classify::pattern::Pattern::{Keys, Line, Menu, Without};
+use crate::classify::rule::Region::{Block, Footer, Lowest, Tail, Title, Whole};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 /// Title glyphs while it works. `✳` is set when idle and in every dialog.
-const BUSY_TITLE: Test = Glyph0(&['⠂', '⠐', '◐', '◓', '◑', '◒']);
+const BUSY_TITLE: LineTest = Glyph0(&['⠂', '⠐', '◐', '◓', '◑', '◒']);
 /// The spinner's glyphs. `●` also begins every message, so it counts only with running seconds.
 const SPINNER: &[char] = &['·', '✢', '*', '✶', '✻', '✽', '✳', '∗'];
 /// Where the cursor of a choice stands.
@@ -36,10 +36,10 @@ pub(crate) const AGENT: Agent = Agent {
     composer: &[Composer::Ruled { prompts: &["❯", "!", ">", "#"] }],
     block: All(&[Not(&Indented), Not(&Starts("❯"))]),
     rules: &[
-        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "choice instead of the composer", when: &[(Tail(48), Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "busy title", when: &[(Title, Line(BUSY_TITLE))], says: Says::Working },
-        Rule { name: "keys of a dialog", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], signal: Signal::Attention },
+        Rule { name: "choice instead of the composer", when: &[(Tail(48), Menu(CURSOR))], signal: Signal::Attention },
+        Rule { name: "busy title", when: &[(Title, Line(BUSY_TITLE))], signal: Signal::Working },
+        Rule { name: "keys of a dialog", when: &[(Tail(3), Keys)], signal: Signal::Attention },
         Rule {
             name: "plain text, at rest",
             when: &[
@@ -48,7 +48,7 @@ pub(crate) const AGENT: Agent = Agent {
                 (Tail(4), Without(Any(&[Ellipsis, Elapsed, Part("esc to interrupt")]))),
                 (Title, Line(Starts("✳"))),
             ],
-            says: Says::Idle,
+            signal: Signal::Idle,
         },
         // There a tip or a draft may be the last line; the row of a finished turn stands just above it.
         Rule {
@@ -59,23 +59,23 @@ pub(crate) const AGENT: Agent = Agent {
                 (Tail(2), Without(Any(&[Ellipsis, Elapsed, Ends(":")]))),
                 (Title, Line(Starts("✳"))),
             ],
-            says: Says::Idle,
+            signal: Signal::Idle,
         },
-        Rule { name: "a view holds the keyboard", when: &[(Tail(1), Line(Has("ctrl+")))], says: Says::Attention },
+        Rule { name: "a view holds the keyboard", when: &[(Tail(1), Line(Has("ctrl+")))], signal: Signal::Attention },
         Rule {
             name: "interrupt hint in the footer",
             when: &[(Footer, Line(Part("esc to interrupt")))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "spinner above the composer",
             when: &[(Block, Line(All(&[Glyph0(SPINNER), Any(&[Has("…"), Ongoing])])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "spinner with the message glyph",
             when: &[(Block, Line(All(&[Glyph0(&['●', '○']), Ellipsis, Elapsed])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "tool row that runs",
@@ -83,13 +83,17 @@ pub(crate) const AGENT: Agent = Agent {
                 Block,
                 Line(Any(&[All(&[Begins("⎿"), Ellipsis, Ongoing]), All(&[Begins("("), Has("to run in background")])])),
             )],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "signed out",
             when: &[(Block, Line(All(&[Parts, Part("Please run /login")])))],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
-        Rule { name: "retry row", when: &[(Lowest(1), Line(All(&[Glyph0(SPINNER), Ongoing])))], says: Says::Working },
+        Rule {
+            name: "retry row",
+            when: &[(Lowest(1), Line(All(&[Glyph0(SPINNER), Ongoing])))],
+            signal: Signal::Working,
+        },
     ],
 };

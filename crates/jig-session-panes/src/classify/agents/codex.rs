@@ -2,22 +2,22 @@
 //! the same glyph, so what stands below the last one tells which it is.
 
 use crate::classify::layout::Composer;
-use crate::classify::rule::Region::{Block, Footer, Inside, Tail, Title, Whole};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu, Nothing, Without};
-use crate::classify::test::Test;
-use crate::classify::test::Test::{
+use crate::classify::pattern::LineTest;
+use crate::classify::pattern::LineTest::{
     All, Any, Begins, Braille, Elapsed, Glyph0, Has, Indented, Ongoing, Part, Parts, Starts,
 };
+use crate::classify::pattern::Pattern::{Keys, Line, Menu, Nothing, Without};
+use crate::classify::rule::Region::{Block, Footer, Inside, Tail, Title, Whole};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 const CURSOR: &[char] = &['›', '>'];
 /// `• Working (4s • esc to interrupt)`: the label is free text, the hint goes when the key is unbound, and a
 /// narrow pane cuts it.
-pub(super) const BUSY_ROW: Test = All(&[Glyph0(&['•', '◦']), Elapsed, Any(&[Has("esc"), Ongoing])]);
+pub(super) const BUSY_ROW: LineTest = All(&[Glyph0(&['•', '◦']), Elapsed, Any(&[Has("esc"), Ongoing])]);
 /// A pager of its own that holds the keyboard.
-pub(super) const PAGER: Test = Any(&[Has(" to scroll"), Has(" to quit")]);
+pub(super) const PAGER: LineTest = Any(&[Has(" to scroll"), Has(" to quit")]);
 /// Where the live block above the composer ends: the prompt, the mark of an interruption, the closing row.
-pub(super) const BLOCK: Test =
+pub(super) const BLOCK: LineTest =
     Any(&[Starts("›"), Starts("■"), Starts("✗"), Begins("Worked for"), Begins("─ Worked for")]);
 
 pub(crate) const AGENT: Agent = Agent {
@@ -33,23 +33,23 @@ pub(crate) const AGENT: Agent = Agent {
     composer: &[Composer::Prompt { glyph: '›' }],
     block: BLOCK,
     rules: &[
-        Rule { name: "keys of a dialog", when: &[(Footer, Keys)], says: Says::Attention },
-        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule { name: "keys of a dialog", when: &[(Footer, Keys)], signal: Signal::Attention },
+        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], signal: Signal::Attention },
         Rule {
             name: "choice with nothing below",
             when: &[(Inside, Menu(CURSOR)), (Footer, Without(Parts))],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
-        Rule { name: "choice instead of the composer", when: &[(Tail(24), Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "choice instead of the composer", when: &[(Tail(24), Menu(CURSOR))], signal: Signal::Attention },
         Rule {
             name: "title asks, no composer",
             when: &[(Tail(1), Line(Begins(""))), (Title, Line(Starts("[ ")))],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
-        Rule { name: "a view holds the keyboard", when: &[(Tail(3), Line(PAGER))], says: Says::Attention },
-        Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
-        Rule { name: "busy row above the composer", when: &[(Block, Line(BUSY_ROW))], says: Says::Working },
+        Rule { name: "a view holds the keyboard", when: &[(Tail(3), Line(PAGER))], signal: Signal::Attention },
+        Rule { name: "busy title", when: &[(Title, Line(Braille))], signal: Signal::Working },
+        Rule { name: "busy row above the composer", when: &[(Block, Line(BUSY_ROW))], signal: Signal::Working },
         // The composer never stands without its footer: this is a prompt that was sent just now.
-        Rule { name: "prompt without a footer", when: &[(Footer, Nothing)], says: Says::Working },
+        Rule { name: "prompt without a footer", when: &[(Footer, Nothing)], signal: Signal::Working },
     ],
 };

@@ -3,10 +3,10 @@
 //! boxes that end the screen, or forms that end in their keys.
 
 use crate::classify::layout::Composer;
+use crate::classify::pattern::LineTest::{All, Any, Begins, Elapsed, Ends, Glyph, Has, Ongoing};
+use crate::classify::pattern::Pattern::{Keys, Line, Menu};
 use crate::classify::rule::Region::{Above, Footer, Tail};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu};
-use crate::classify::test::Test::{All, Any, Begins, Elapsed, Ends, Glyph, Has, Ongoing};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 const CIRCLE: &[char] = &['○', '◎', '◉', '●'];
 const CURSOR: &[char] = &['❯'];
@@ -19,19 +19,21 @@ pub(crate) const AGENT: Agent = Agent {
     composer: &[Composer::Ruled { prompts: &["❯", "!", "Start of Prompt Indicator"] }],
     block: Begins("❯"),
     rules: &[
-        Rule { name: "keys below a search field", when: &[(Footer, Keys)], says: Says::Attention },
-        Rule { name: "box instead of the composer", when: &[(Tail(1), Line(Begins("╰")))], says: Says::Attention },
-        Rule { name: "keys instead of the composer", when: &[(Tail(4), Keys)], says: Says::Attention },
-        Rule { name: "choice instead of the composer", when: &[(Tail(32), Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "keys below a search field", when: &[(Footer, Keys)], signal: Signal::Attention },
+        Rule {
+            name: "box instead of the composer", when: &[(Tail(1), Line(Begins("╰")))], signal: Signal::Attention
+        },
+        Rule { name: "keys instead of the composer", when: &[(Tail(4), Keys)], signal: Signal::Attention },
+        Rule { name: "choice instead of the composer", when: &[(Tail(32), Menu(CURSOR))], signal: Signal::Attention },
         Rule {
             name: "turning circle in the footer",
             when: &[(Footer, Line(Any(&[Glyph(CIRCLE), Has("esc esc interrupt"), Has("esc esc edit prompt")])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "counting row above the composer",
             when: &[(Above(8), Line(All(&[Glyph(CIRCLE), Ongoing, Elapsed, Ends(")")])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
     ],
 };

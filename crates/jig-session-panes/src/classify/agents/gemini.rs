@@ -3,10 +3,10 @@
 //! its own start-up dialogs and pickers are open, so ready needs the composer.
 
 use crate::classify::layout::Composer;
+use crate::classify::pattern::LineTest::{All, Any, Begins, Braille, Glyph, Has, Starts};
+use crate::classify::pattern::Pattern::{Keys, Line, Menu};
 use crate::classify::rule::Region::{Above, Footer, Inside, Tail, Title};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu};
-use crate::classify::test::Test::{All, Any, Begins, Braille, Glyph, Has, Starts};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 const CURSOR: &[char] = &['●', '>', '❯'];
 
@@ -18,21 +18,23 @@ pub(crate) const AGENT: Agent = Agent {
     composer: &[Composer::UnderRule { prompts: &[">", "!", "*"], within: 4 }],
     block: Begins("✦"),
     rules: &[
-        Rule { name: "title asks", when: &[(Title, Line(Starts("✋")))], says: Says::Attention },
-        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "box instead of the composer", when: &[(Tail(1), Line(Begins("╰")))], says: Says::Attention },
-        Rule { name: "choice instead of the composer", when: &[(Tail(20), Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "busy title", when: &[(Title, Line(Starts("✦")))], says: Says::Working },
-        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], says: Says::Attention },
+        Rule { name: "title asks", when: &[(Title, Line(Starts("✋")))], signal: Signal::Attention },
+        Rule { name: "choice below the composer", when: &[(Footer, Menu(CURSOR))], signal: Signal::Attention },
+        Rule {
+            name: "box instead of the composer", when: &[(Tail(1), Line(Begins("╰")))], signal: Signal::Attention
+        },
+        Rule { name: "choice instead of the composer", when: &[(Tail(20), Menu(CURSOR))], signal: Signal::Attention },
+        Rule { name: "busy title", when: &[(Title, Line(Starts("✦")))], signal: Signal::Working },
+        Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], signal: Signal::Attention },
         Rule {
             name: "spinner above the composer",
             when: &[(Above(3), Line(All(&[Braille, Has("esc to cancel")])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "tool box that runs",
             when: &[(Above(12), Line(Any(&[Begins("⊶"), All(&[Glyph(&['!']), Has("(Tab to focus)")])])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
     ],
 };

@@ -2,13 +2,13 @@
 //! the foot has a moving bar; a dialog has no foot; pickers are drawn over the middle of the screen.
 
 use crate::classify::layout::Composer;
+use crate::classify::pattern::LineTest;
+use crate::classify::pattern::LineTest::{Any, Begins, Has, Overlay, Part, Run, Starts};
+use crate::classify::pattern::Pattern::{Keys, Line};
 use crate::classify::rule::Region::{Footer, Tail, Whole};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line};
-use crate::classify::test::Test;
-use crate::classify::test::Test::{Any, Begins, Has, Overlay, Part, Run, Starts};
+use crate::classify::rule::{Agent, Rule, Signal};
 
-const MOVING: Test = Run(&['⬝', '■', '▪', '⬞', '·']);
+const MOVING: LineTest = Run(&['⬝', '■', '▪', '⬞', '·']);
 
 pub(crate) const AGENT: Agent = Agent {
     name: "opencode",
@@ -18,13 +18,17 @@ pub(crate) const AGENT: Agent = Agent {
     composer: &[Composer::Barred { foot: "╹▀", bar: '┃' }],
     block: Begins("▣"),
     rules: &[
-        Rule { name: "permission without a composer", when: &[(Tail(32), Line(Begins("△")))], says: Says::Attention },
-        Rule { name: "keys instead of the composer", when: &[(Tail(4), Keys)], says: Says::Attention },
-        Rule { name: "picker over the screen", when: &[(Whole, Line(Overlay))], says: Says::Attention },
+        Rule {
+            name: "permission without a composer",
+            when: &[(Tail(32), Line(Begins("△")))],
+            signal: Signal::Attention,
+        },
+        Rule { name: "keys instead of the composer", when: &[(Tail(4), Keys)], signal: Signal::Attention },
+        Rule { name: "picker over the screen", when: &[(Whole, Line(Overlay))], signal: Signal::Attention },
         Rule {
             name: "moving bar in the footer",
             when: &[(Footer, Line(Any(&[MOVING, Has("esc interrupt"), Has("esc again to interrupt")])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
     ],
 };

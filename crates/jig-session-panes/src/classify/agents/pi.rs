@@ -3,12 +3,12 @@
 //! in the editor's top rule, Pi 0.7x on the line above it.
 
 use crate::classify::layout::Composer;
-use crate::classify::rule::Region::{Above, Border, Footer, Inside, InsideLast, Tail, Title};
-use crate::classify::rule::{Agent, Rule, Says};
-use crate::classify::test::Sight::{Keys, Line, Menu, Nothing, Without};
-use crate::classify::test::Test::{
+use crate::classify::pattern::LineTest::{
     All, Any, Begins, Braille, Elapsed, Ellipsis, Glyph0, Has, Indented, Not, Ongoing, Spins, Starts,
 };
+use crate::classify::pattern::Pattern::{Keys, Line, Menu, Nothing, Without};
+use crate::classify::rule::Region::{Above, Border, Footer, Inside, InsideLast, Tail, Title};
+use crate::classify::rule::{Agent, Rule, Signal};
 
 const CURSOR: &[char] = &['→', '>', '❯', '›', '●'];
 
@@ -23,48 +23,48 @@ pub(crate) const AGENT: Agent = Agent {
         Rule {
             name: "keys of a dialog in the editor's place",
             when: &[(InsideLast, Line(Indented)), (InsideLast, Keys)],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
-        Rule { name: "choice in the editor's place", when: &[(Inside, Menu(CURSOR))], says: Says::Attention },
+        Rule { name: "choice in the editor's place", when: &[(Inside, Menu(CURSOR))], signal: Signal::Attention },
         Rule {
             name: "list in the editor's place",
             when: &[(Inside, Line(Any(&[Starts("›"), Starts(" →"), Starts(" ›"), Starts("→ ")])))],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
         Rule {
             name: "panel in the editor's place",
             when: &[(Inside, Line(All(&[Starts(" "), Not(&Starts("  "))]))), (Inside, Without(Not(&Indented)))],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
-        Rule { name: "choice at the bottom", when: &[(Tail(24), Menu(CURSOR))], says: Says::Attention },
-        Rule { name: "keys at the bottom", when: &[(Tail(3), Keys)], says: Says::Attention },
-        Rule { name: "busy title", when: &[(Title, Line(Braille))], says: Says::Working },
+        Rule { name: "choice at the bottom", when: &[(Tail(24), Menu(CURSOR))], signal: Signal::Attention },
+        Rule { name: "keys at the bottom", when: &[(Tail(3), Keys)], signal: Signal::Attention },
+        Rule { name: "busy title", when: &[(Title, Line(Braille))], signal: Signal::Working },
         // The spinner's frames and its words can be changed by extensions; other labels count lines or name a mode.
         Rule {
             name: "work in the border",
             when: &[(Border, Line(Any(&[Spins, Ongoing, Has("to cancel)")])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "loader above the editor",
             when: &[(Above(4), Line(All(&[Braille, Any(&[Ellipsis, Has("to cancel)")])])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         Rule {
             name: "busy row of a derived agent",
             when: &[(Above(8), Line(All(&[Glyph0(&['•', '◦', '●', '✻', '·']), Elapsed, Has("interrupt")])))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
         // Pi sets its title before it draws its first editor; without both it is a picker at its start.
         Rule {
             name: "text between rules, no title yet",
             when: &[(Inside, Line(Begins(""))), (Footer, Nothing), (Title, Without(Has("π")))],
-            says: Says::Attention,
+            signal: Signal::Attention,
         },
         Rule {
             name: "rules that are no editor",
             when: &[(Footer, Nothing), (Title, Without(Has("π")))],
-            says: Says::Working,
+            signal: Signal::Working,
         },
     ],
 };

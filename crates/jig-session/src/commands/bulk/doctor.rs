@@ -2,7 +2,6 @@
 
 use jig_session_panes::observe::Pane;
 use jig_session_schema::bulk::EntryCheck;
-use jig_session_schema::row::Row;
 
 fn check(name: &str, ok: bool, message: impl Into<String>) -> EntryCheck {
     let mut check = EntryCheck::new();
@@ -13,7 +12,7 @@ fn check(name: &str, ok: bool, message: impl Into<String>) -> EntryCheck {
 }
 
 /// Pane, agent, status file, composer, folder: each with what was found.
-pub(super) fn checks(pane: &Pane, row: Option<&Row>) -> Vec<EntryCheck> {
+pub(super) fn checks(pane: &Pane) -> Vec<EntryCheck> {
     let facts = &pane.facts;
     let alive = match (facts.dead, facts.dead_status) {
         (false, _) => format!("process {} runs", facts.pid),
@@ -21,11 +20,11 @@ pub(super) fn checks(pane: &Pane, row: Option<&Row>) -> Vec<EntryCheck> {
         (true, None) => "its process ended".to_owned(),
     };
     let agent = pane.agent.as_deref();
-    let file = row.map_or_else(
+    let file = pane.row.as_ref().map_or_else(
         || "no status file of a live process in this pane; see jig-session hooks status".to_owned(),
         |row| format!("{} of process {}", row.path, row.pid.unwrap_or_default()),
     );
-    let composer = if pane.class.composer { "drawn" } else { "not drawn" };
+    let composer = if pane.classification.composer { "drawn" } else { "not drawn" };
     let folder = if facts.path.trim().is_empty() { &facts.start_path } else { &facts.path };
     let exists = std::path::Path::new(folder).is_dir();
     let folder_message = match (folder.trim().is_empty(), exists) {
@@ -40,8 +39,8 @@ pub(super) fn checks(pane: &Pane, row: Option<&Row>) -> Vec<EntryCheck> {
             agent.is_some(),
             agent.map_or_else(|| format!("none recognised in {:?}", facts.command), str::to_owned),
         ),
-        check("status-file", row.is_some(), file),
-        check("composer", pane.class.composer, composer),
+        check("status-file", pane.row.is_some(), file),
+        check("composer", pane.classification.composer, composer),
         check("folder", exists, folder_message),
     ]
 }

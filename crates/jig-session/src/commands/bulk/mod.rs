@@ -1,7 +1,7 @@
 //! `jig-session bulk`: one action over many panes, planned, guarded and, with `--yes`, run.
 
 mod doctor;
-mod hands;
+mod executor;
 mod numbers;
 mod text;
 
@@ -20,31 +20,31 @@ use crate::failure::{Code, Exit, Failure, Outcome};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// status, capture or doctor look; ensure, start, stop and restart change
+    /// status, capture and doctor only read; ensure, start, stop and restart change panes
     #[arg(value_name = "ACTION")]
     action: String,
-    /// Plan only, run nothing
+    /// Print the plan, run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Run what changes panes
+    /// Confirm an action that changes panes
     #[arg(long)]
     yes: bool,
-    /// Run one by one, without delay
+    /// Run the entries one by one, without delay
     #[arg(long)]
     no_queue: bool,
-    /// How many run at once (2)
+    /// Maximum number of entries run at once (default 2)
     #[arg(long, value_name = "N")]
     concurrency: Option<String>,
-    /// The greatest random delay in milliseconds (0)
+    /// Maximum random delay of an entry in milliseconds (default 0)
     #[arg(long, value_name = "MS", allow_hyphen_values = true)]
     jitter: Option<String>,
-    /// Refuse when more panes than this are active (12)
+    /// Refuse when more than this many panes are active (default 12)
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_active_agents: Option<String>,
-    /// Refuse when the load of the last minute is above this
+    /// Refuse when the 1-minute load average exceeds this
     #[arg(long, value_name = "LOAD", allow_hyphen_values = true)]
     max_load1: Option<String>,
-    /// Refuse when the load a processor is above this (1.5)
+    /// Refuse when the 1-minute load average per CPU exceeds this (default 1.5)
     #[arg(long, value_name = "LOAD", allow_hyphen_values = true)]
     max_load_per_core: Option<String>,
     #[command(flatten)]
@@ -91,27 +91,23 @@ impl Args {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let options = args.options()?;
     let setting = options::setting(app, &args.tmux, false);
-    let before = |facts: &_, project: &_| options.filter.before(&setting.projects, facts, project);
-    let mut panes = observe::observe(&setting, before).map_err(options::failure)?;
-    let joined = join::outrank(app, &mut panes)?;
-    let files: Vec<(String, Option<_>)> =
-        panes.iter().zip(joined).map(|(pane, row)| (pane.facts.pane_id.clone(), row)).collect();
+    let listed = |facts: &_, project: &_| options.filter.matches_listed(&setting.projects, facts, project);
+    let mut panes = observe::observe(&setting, listed).map_err(options::failure)?;
+    join::join(app, &mut panes)?;
     let mut plan = Plan::new(&options, &setting.server, &setting.machine, panes, load(), app.now());
     if options.action == Action::Doctor {
         for index in 0..plan.panes.len() {
-            let pane = &plan.panes[index];
-            let row = files.iter().find(|(id, _)| *id == pane.facts.pane_id).and_then(|(_, row)| row.as_ref());
-            let checks = doctor::checks(pane, row);
+            let checks = doctor::checks(&plan.panes[index]);
             plan.check(index, checks);
         }
     }
     let steps = plan.steps();
     if !steps.is_empty() {
         let stop = stopped_by_signals();
-        let hands =
-            hands::OnTmux { app, setting: &setting, statuses: options.filter.statuses.as_deref(), panes: &plan.panes };
+        let statuses = options.filter.statuses.as_deref();
+        let executor = executor::TmuxExecutor { app, setting: &setting, statuses, panes: &plan.panes };
         let concurrency = if options.queue { usize::try_from(options.concurrency).unwrap_or(usize::MAX) } else { 1 };
-        let reports = bulk::run(&steps, concurrency, &hands, &stop, &|| app.now());
+        let reports = bulk::run(&steps, concurrency, &executor, &stop, &|| app.now());
         plan.settle(reports);
     }
     if app.json {
@@ -122,7 +118,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     Ok(if plan.well() { Exit::OK } else { Exit::FINDINGS })
 }
 
-/// Set by Ctrl+C or a request to end: what has begun is finished, nothing new begins, and the envelope is printed.
+/// A flag set by SIGINT and SIGTERM: what has begun is finished, nothing new begins, and the envelope is printed.
 fn stopped_by_signals() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]

@@ -15,35 +15,35 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::view;
 
-/// Takes the status of each pane's own session, where there is one. Gives the rows, one a pane.
-pub(crate) fn outrank(app: &App, panes: &mut [Pane]) -> Result<Vec<Option<Row>>, Failure> {
-    let mut joined: Vec<Option<Row>> = vec![None; panes.len()];
+/// Gives each pane the row of the session that runs in it, where there is one, and that session's status.
+pub(crate) fn join(app: &App, panes: &mut [Pane]) -> Result<(), Failure> {
     if panes.is_empty() || nothing_published(app) {
-        return Ok(joined);
+        return Ok(());
     }
     let view = view::load(app)?;
-    let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut by_pid: HashMap<u32, Vec<usize>> = HashMap::new();
     for (index, pane) in panes.iter().enumerate().filter(|(_, pane)| !pane.facts.dead) {
-        places.entry(pane.facts.pid).or_default().push(index);
+        by_pid.entry(pane.facts.pid).or_default().push(index);
     }
     let machine = Machine::new();
     // The session that needs a person comes first in the view, so it is the one its pane shows.
     for row in view.rows().filter(|row| counts(row)) {
         let Some(pid) = row.pid else { continue };
         let ancestors = || machine.ancestors(pid).into_iter().map(|process| process.pid);
-        let Some(indexes) = std::iter::once(pid).chain(ancestors()).find_map(|pid| places.get(&pid)) else { continue };
+        let Some(indexes) = std::iter::once(pid).chain(ancestors()).find_map(|pid| by_pid.get(&pid)) else { continue };
         for &index in indexes {
-            if joined[index].is_none() {
-                joined[index] = Some(row.clone());
+            if panes[index].row.is_none() {
+                panes[index].row = Some(row.clone());
             }
         }
     }
-    for (pane, row) in panes.iter_mut().zip(&joined) {
-        if let Some(row) = row {
-            pane.outrank(status(row), Some(&row.agent_name()));
+    for pane in panes.iter_mut() {
+        if let Some(row) = &pane.row {
+            let (status, agent) = (status(row), row.agent_name());
+            pane.outrank(status, Some(&agent));
         }
     }
-    Ok(joined)
+    Ok(())
 }
 
 /// Whether both folders of status files are missing or empty: then there is nothing to look at.

@@ -30,25 +30,24 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 #[command(defer = true)]
 enum Sub {
-    /// Say what a captured screen on stdin is taken for, and by which rule
+    /// Classify a captured screen from stdin and name the rule that decided
     Explain(explain::Args),
     /// Link this program as `sessions` into a folder
     Alias(alias::Args),
 }
 
-/// The options of the list itself, the same under the name `sessions`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct List {
-    /// Print again and again; with --json one list a line
+    /// Repeat every --interval seconds; with --json one list per line
     #[arg(long)]
     watch: bool,
     /// Seconds between two lists of --watch
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = positive_seconds)]
     interval: Duration,
-    /// Print once, whatever else is asked
+    /// Print once, even with --watch
     #[arg(long)]
     once: bool,
-    /// One row a target: panes of grouped sessions and linked windows appear under each
+    /// Print one row per target: a pane of grouped sessions or linked windows appears under each
     #[arg(long)]
     all_targets: bool,
     #[command(flatten)]
@@ -88,15 +87,16 @@ pub(crate) fn list(args: &List, app: &App) -> Outcome {
 fn rows(args: &List, app: &App) -> Result<Vec<LiveRow>, Failure> {
     let setting = options::setting(app, &args.tmux, args.all_targets);
     let filter = args.selection.filter()?;
-    let mut panes = observe::observe(&setting, |facts, project| filter.before(&setting.projects, facts, project))
-        .map_err(options::failure)?;
-    if let Err(failure) = join::outrank(app, &mut panes) {
+    let mut panes =
+        observe::observe(&setting, |facts, project| filter.matches_listed(&setting.projects, facts, project))
+            .map_err(options::failure)?;
+    if let Err(failure) = join::join(app, &mut panes) {
         // The screens are still there to be read; what acts on panes is stricter.
         app.note(&format!("warning: status files are left out: {}", failure.message));
     }
-    panes.retain(|pane| filter.after(&setting.machine, pane.class.status));
+    panes.retain(|pane| filter.matches_classified(&setting.machine, pane.classification.status));
     panes.sort_by(observe::by_status);
-    Ok(panes.iter().map(|pane: &Pane| pane.row(&setting.machine)).collect())
+    Ok(panes.iter().map(|pane: &Pane| pane.live_row(&setting.machine)).collect())
 }
 
 /// One document, indented by two: what readers of this contract have always got.

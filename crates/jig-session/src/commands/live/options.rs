@@ -1,8 +1,8 @@
-//! What `live` and `bulk` share: which panes, which tmux server, and how rows are made.
+//! Options shared by `live` and `bulk`: which panes, which tmux server, and how rows are made.
 
 use std::time::Duration;
 
-use jig_session_panes::observe::{Filter, Setting, statuses};
+use jig_session_panes::observe::{Filter, ObserveOptions, statuses};
 use jig_session_panes::project::ProjectRule;
 use jig_session_panes::tmux::{Server, Socket, TmuxError};
 use serde_json::Value;
@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::app::App;
 use crate::failure::{Code, Failure};
 
-/// Which panes.
+// Which panes. No doc comment: clap prints that of a flattened struct as the help of the command.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Selection {
     /// Only open sessions: their name, or a folder on their path, begins with open-
     #[arg(long)]
     pub(crate) open_only: bool,
-    /// Only panes whose session, project or folder contains this
+    /// Only panes whose session, project or folder contains this text
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) project: Option<String>,
     /// Only panes of this machine
@@ -41,13 +41,13 @@ impl Selection {
     }
 }
 
-/// Which tmux server.
+// Which tmux server. No doc comment, as above.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Tmux {
-    /// Ask the tmux server with this socket name
+    /// Use the tmux server with this socket name
     #[arg(short = 'L', long = "socket-name", value_name = "NAME", conflicts_with = "socket_path")]
     socket_name: Option<String>,
-    /// Ask the tmux server at this socket
+    /// Use the tmux server at this socket path
     #[arg(short = 'S', long = "socket-path", value_name = "PATH")]
     socket_path: Option<String>,
 }
@@ -73,13 +73,13 @@ pub(crate) fn failure(error: TmuxError) -> Failure {
 }
 
 /// How rows are made on this machine.
-pub(crate) fn setting(app: &App, tmux: &Tmux, all_targets: bool) -> Setting {
+pub(crate) fn setting(app: &App, tmux: &Tmux, all_targets: bool) -> ObserveOptions {
     let home = app.var("HOME").filter(|home| home.starts_with('/')).map(|home| home.trim_end_matches('/').to_owned());
     let mut projects = ProjectRule { home, ..ProjectRule::default() };
     if let Some(prefix) = open_prefix(app) {
         projects.open_prefix = prefix;
     }
-    Setting { server: tmux.server(), machine: machine(app), projects, all_targets }
+    ObserveOptions { server: tmux.server(), machine: machine(app), projects, all_targets }
 }
 
 /// `panes.openPrefix` of the configuration. A file that cannot be read says nothing: `doctor` tells of it.

@@ -1,13 +1,13 @@
-//! The vocabulary the agents' rules are written in: tests of one line, and sights of a whole region.
+//! The vocabulary the agents' rules are written in: tests of one line, and patterns over a whole region.
 //!
 //! Everything here is about form (where a line stands, which glyph it begins with, whether it counts
 //! seconds, whether it lists keys), so that a rule survives another wording.
 
-use super::screen::{bare, is_blank, trimmed};
+use super::screen::{bare, has, is_blank, trimmed};
 
 /// A test of one line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Test {
+pub(crate) enum LineTest {
     /// Begins with this at column 0.
     Starts(&'static str),
     /// Begins with this after blanks and frames.
@@ -41,16 +41,16 @@ pub(crate) enum Test {
     /// Ends in `esc` set far off from its text: the title row of an overlay.
     Overlay,
     /// All of these.
-    All(&'static [Test]),
+    All(&'static [LineTest]),
     /// Any of these.
-    Any(&'static [Test]),
+    Any(&'static [LineTest]),
     /// Not this.
-    Not(&'static Test),
+    Not(&'static LineTest),
 }
 
-impl Test {
+impl LineTest {
     /// Whether the line passes.
-    pub(crate) fn holds(&self, line: &str) -> bool {
+    pub(crate) fn matches(&self, line: &str) -> bool {
         match *self {
             Self::Starts(text) => line.starts_with(text),
             Self::Begins(text) => bare(line).starts_with(text),
@@ -78,20 +78,20 @@ impl Test {
                 let text = bare(line);
                 text.strip_suffix("esc").is_some_and(|head| head.ends_with("   ") && !trimmed(head).is_empty())
             }
-            Self::All(tests) => tests.iter().all(|test| test.holds(line)),
-            Self::Any(tests) => tests.iter().any(|test| test.holds(line)),
-            Self::Not(test) => !test.holds(line),
+            Self::All(tests) => tests.iter().all(|test| test.matches(line)),
+            Self::Any(tests) => tests.iter().any(|test| test.matches(line)),
+            Self::Not(test) => !test.matches(line),
         }
     }
 }
 
-/// What is looked for in a region.
+/// A pattern over the lines of a region.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Sight {
+pub(crate) enum Pattern {
     /// A line that passes.
-    Line(Test),
+    Line(LineTest),
     /// No line that passes.
-    Without(Test),
+    Without(LineTest),
     /// Keys that answer a dialog: confirm, select, submit, cancel, go back.
     Keys,
     /// A numbered choice with a cursor in front of one entry.
@@ -102,24 +102,18 @@ pub(crate) enum Sight {
     Nothing,
 }
 
-impl Sight {
-    /// Whether it is seen in these lines (none of them blank).
-    pub(crate) fn seen(&self, lines: &[&str]) -> bool {
+impl Pattern {
+    /// Whether it matches these lines (none of them blank).
+    pub(crate) fn matches(&self, lines: &[&str]) -> bool {
         match self {
-            Self::Line(test) => lines.iter().any(|line| test.holds(line)),
-            Self::Without(test) => !lines.iter().any(|line| test.holds(line)),
+            Self::Line(test) => lines.iter().any(|line| test.matches(line)),
+            Self::Without(test) => !lines.iter().any(|line| test.matches(line)),
             Self::Keys => keys(lines),
             Self::Menu(cursors) => menu(lines, cursors),
             Self::Question => lines.last().is_some_and(|line| super::shell::question(line)),
             Self::Nothing => lines.is_empty(),
         }
     }
-}
-
-/// Contains, with ASCII letters compared whatever their case.
-pub(crate) fn has(line: &str, text: &str) -> bool {
-    let (line, text) = (line.as_bytes(), text.as_bytes());
-    line.len() >= text.len() && line.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text))
 }
 
 /// The first visible character, when a blank follows it.
@@ -223,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_a_dialog_are_told_from_keys_of_a_composer() {
+    fn keys_of_a_dialog_are_not_keys_of_a_composer() {
         for dialog in [
             "Esc to cancel · Tab to amend",
             "↑↓ navigate  enter select  escape/ctrl+c cancel",
@@ -261,15 +255,15 @@ mod tests {
     fn forms_of_a_line() {
         for row in ["(4s • esc to interrupt)", "Thinking (1m 16s)", "x (esc to cancel, 6s)", "( 3s  ·  33 tokens )"]
         {
-            assert!(Test::Elapsed.holds(row), "{row}");
+            assert!(LineTest::Elapsed.matches(row), "{row}");
         }
-        assert!(!Test::Elapsed.holds("see (section 4)"));
-        assert!(Test::Ongoing.holds("✻ API error · Retrying in 4s"));
-        assert!(!Test::Ongoing.holds("✻ Brewed for 6s · 1 shell still running"));
-        assert!(Test::Ellipsis.holds("✳ Simplifying the code… (2m 18s)"));
-        assert!(Test::Overlay.holds("      Sessions                    esc"));
-        assert!(!Test::Overlay.holds("press esc"));
-        assert!(Test::Part("esc to interrupt").holds("  accept edits on · esc to interrupt · ← for agents"));
-        assert!(!Test::Part("esc to interrupt").holds("why does it say esc to interrupt?"));
+        assert!(!LineTest::Elapsed.matches("see (section 4)"));
+        assert!(LineTest::Ongoing.matches("✻ API error · Retrying in 4s"));
+        assert!(!LineTest::Ongoing.matches("✻ Brewed for 6s · 1 shell still running"));
+        assert!(LineTest::Ellipsis.matches("✳ Simplifying the code… (2m 18s)"));
+        assert!(LineTest::Overlay.matches("      Sessions                    esc"));
+        assert!(!LineTest::Overlay.matches("press esc"));
+        assert!(LineTest::Part("esc to interrupt").matches("  accept edits on · esc to interrupt · ← for agents"));
+        assert!(!LineTest::Part("esc to interrupt").matches("why does it say esc to interrupt?"));
     }
 }
