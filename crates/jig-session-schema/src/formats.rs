@@ -75,6 +75,7 @@ pub const FORMATS: &[Format] = formats! {
     "prune.v1", "What jig-session removed and kept, version 1", false, crate::documents::Prune;
     "validate.v1", "Whether files are valid documents, version 1", false, crate::documents::Validate;
     "doctor.v1", "What jig-session finds wrong, version 1", false, crate::documents::Doctor;
+    "hooks.v1", "What of jig-session stands in agents' configurations, version 1", false, crate::hooks::HooksDocument;
     "bus-result.v1", "Result of an action on the session bus, version 1", true, crate::bus_result::BusResult;
     "error.v1", "Error of a jig-session command, version 1", false, crate::error::ErrorDocument;
 };
@@ -183,6 +184,7 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("prune.v1", &["removed", "kept"], &[]),
     ("validate.v1", &["files"], &[]),
     ("doctor.v1", &["ok", "checks"], &[]),
+    ("hooks.v1", &["agents"], &[]),
     ("bus-message.v1", &["kind", "to"], &[]),
     ("bus-claim.v1", &["path", "claimedAt"], &[]),
     ("bus-record.v1", &["label", "joinedAt"], &[]),

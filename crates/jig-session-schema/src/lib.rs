@@ -39,6 +39,7 @@ pub mod documents;
 pub mod error;
 pub mod event;
 pub mod formats;
+pub mod hooks;
 pub mod json;
 mod json_schema;
 pub mod king;
