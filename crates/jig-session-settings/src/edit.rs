@@ -43,6 +43,10 @@ pub fn uninstall(text: &str, format: Format, entries: &[Entry]) -> Result<Option
     for entry in entries.iter().rev() {
         left = before(&left, format, entry)?;
     }
+    let settings: Vec<Entry> = entries.iter().filter(|entry| matches!(entry, Entry::Setting { .. })).cloned().collect();
+    if bom.is_empty() && !settings.is_empty() && install(None, format, &settings).is_ok_and(|fresh| fresh == left) {
+        return Ok(None);
+    }
     checked(&left, body, format, entries)?;
     Ok(Some(format!("{bom}{left}")))
 }
@@ -66,6 +70,41 @@ fn before(text: &str, format: Format, entry: &Entry) -> Result<String, Refusal> 
 /// [`Refusal`]: the file is not understood.
 pub fn status(text: Option<&str>, format: Format, entries: &[Entry]) -> Result<Presence, Refusal> {
     status_of(split_bom(text.unwrap_or_default()).1, format, entries)
+}
+
+/// The first of the values that stand in the file and are ours, entry by entry: what an installed entry holds now.
+///
+/// # Errors
+/// [`Refusal`]: the file is not understood.
+pub fn current(text: &str, format: Format, entries: &[Entry]) -> Result<Option<Value>, Refusal> {
+    let body = split_bom(text).1;
+    for entry in entries {
+        let found = match (entry, format) {
+            (Entry::Member { parents, name, ours, .. }, Format::Json) => {
+                let at = [parents.as_slice(), std::slice::from_ref(name)].concat();
+                Json::parse(body)?.at(&at)?.map(value_of).filter(|value| ours(value))
+            }
+            (Entry::Member { parents, name, ours, .. }, Format::Toml) => {
+                toml::get(&toml::parse(body)?, parents, name)?.filter(|value| ours(value))
+            }
+            (Entry::Element { list, value, ours, mark }, _) => {
+                let json = Json::parse(body)?;
+                let elements = json.list(list)?.map(|array| array.elements.iter().map(value_of).collect::<Vec<_>>());
+                let hooks = elements.unwrap_or_default();
+                hooks.iter().flat_map(|element| hooks_of(element, value)).find(|hook| ours(hook, mark))
+            }
+            (Entry::Wrapped { object, unwrap, .. }, _) => {
+                let json = Json::parse(body)?;
+                let command = json.at(&command_of(object))?.map(value_of);
+                command.filter(|command| command.as_str().and_then(unwrap).is_some())
+            }
+            (Entry::Setting { .. }, _) => None,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// The entries as a file of their own, for a person to copy.
@@ -102,16 +141,35 @@ fn put(text: &str, format: Format, entry: &Entry) -> Result<String, Refusal> {
                 Format::Toml => toml::get(&toml::parse(text)?, parents, name)?,
             };
             match current {
-                Some(current) if current == *value => return Ok(text.to_owned()),
-                Some(current) if !ours(&current) => return Err(Refusal::Foreign(at().join("."))),
-                _ => {}
-            }
-            match format {
-                Format::Json => {
+                Some(current) if merged(&current, value) == current => return Ok(text.to_owned()),
+                Some(current) if !ours(&current) => Err(Refusal::Foreign(at().join("."))),
+                Some(current) if format == Format::Json => {
                     let bare = Json::parse(text)?.without_member(parents, name)?;
-                    Json::parse(&bare)?.with_member(parents, name, value)
+                    Json::parse(&bare)?.with_member(parents, name, &merged(&current, value))
                 }
-                Format::Toml => toml::edited(text, |document| toml::set(document, parents, name, value)),
+                _ => put_member(text, format, parents, name, value),
+            }
+        }
+        Entry::Setting { parents, name, value } => {
+            let at = [parents.as_slice(), std::slice::from_ref(name)].concat();
+            let there = match format {
+                Format::Json => Json::parse(text)?.at(&at)?.is_some(),
+                Format::Toml => toml::get(&toml::parse(text)?, parents, name)?.is_some(),
+            };
+            if there { Ok(text.to_owned()) } else { put_member(text, format, parents, name, value) }
+        }
+        Entry::Wrapped { object, alone, wrap, unwrap, program } => {
+            let json = Json::parse(text)?;
+            let at = command_of(object);
+            match json.at(object)?.map(value_of) {
+                None => put_member(text, format, &object[..object.len() - 1], &object[object.len() - 1], alone),
+                Some(_) => {
+                    let old = json.at(&at)?.map(value_of).unwrap_or_default();
+                    let old = old.as_str().unwrap_or_default();
+                    let inner = unwrap(old).unwrap_or_else(|| old.to_owned());
+                    let new = wrap(program, &inner);
+                    if new == old { Ok(text.to_owned()) } else { json.with_string(&at, &new) }
+                }
             }
         }
         Entry::Element { list, value, ours, mark } => {
@@ -123,6 +181,29 @@ fn put(text: &str, format: Format, entry: &Entry) -> Result<String, Refusal> {
             Json::parse(&bare)?.with_element(list, &value.element())
         }
     }
+}
+
+fn put_member(text: &str, format: Format, parents: &[String], name: &str, value: &Value) -> Result<String, Refusal> {
+    match format {
+        Format::Json => Json::parse(text)?.with_member(parents, name, value),
+        Format::Toml => toml::edited(text, |document| toml::set(document, parents, name, value)),
+    }
+}
+
+/// What stands there, with the members that we want: what somebody added stays.
+fn merged(current: &Value, wanted: &Value) -> Value {
+    match (current, wanted) {
+        (Value::Object(current), Value::Object(wanted)) => {
+            let mut all = current.clone();
+            all.extend(wanted.clone());
+            Value::Object(all)
+        }
+        _ => wanted.clone(),
+    }
+}
+
+fn command_of(object: &[String]) -> Vec<String> {
+    [object, &["command".to_owned()]].concat()
 }
 
 fn take(text: &str, format: Format, entry: &Entry) -> Result<String, Refusal> {
@@ -150,6 +231,18 @@ fn take(text: &str, format: Format, entry: &Entry) -> Result<String, Refusal> {
                 }
             }
         },
+        // Not ours alone: it goes with the file, or stays.
+        Entry::Setting { .. } => Ok(text.to_owned()),
+        Entry::Wrapped { object, unwrap, .. } => {
+            let json = Json::parse(text)?;
+            let at = command_of(object);
+            let inner = json.at(&at)?.map(value_of).and_then(|old| unwrap(old.as_str()?));
+            match inner.as_deref() {
+                None => Ok(text.to_owned()),
+                Some("") => json.without_member(&object[..object.len() - 1], &object[object.len() - 1]),
+                Some(inner) => json.with_string(&at, inner),
+            }
+        }
         Entry::Element { list, value, ours, mark } => take_elements(text, list, value, *ours, mark),
     }
 }
@@ -221,6 +314,7 @@ fn pruned(bare: String, entry: &Entry) -> Result<Vec<String>, Refusal> {
     let mut path = match entry {
         Entry::Member { parents, .. } => parents.clone(),
         Entry::Element { list, .. } => list.clone(),
+        Entry::Setting { .. } | Entry::Wrapped { .. } => Vec::new(),
     };
     let mut all = vec![bare];
     while let Some(name) = path.last().cloned() {

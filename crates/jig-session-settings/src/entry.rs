@@ -24,7 +24,7 @@ impl Format {
 /// One entry of ours in a configuration file.
 #[derive(Clone, Debug)]
 pub enum Entry {
-    /// A member of an object (or a key of a table).
+    /// A member of an object (or a key of a table). Members that somebody added to its value stay.
     Member {
         /// The objects above it, outermost first; missing ones are made.
         parents: Vec<String>,
@@ -34,6 +34,29 @@ pub enum Entry {
         value: Value,
         /// Whether a value that stands there is ours, of whatever version.
         ours: fn(&Value) -> bool,
+    },
+    /// A switch that our entries need and that is not ours alone: set where it is missing, never changed, and left
+    /// where other things stand in the file.
+    Setting {
+        /// The objects above it, outermost first; missing ones are made.
+        parents: Vec<String>,
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: Value,
+    },
+    /// A command of which a file has only one: the user's own is wrapped, and given back afterwards. JSON only.
+    Wrapped {
+        /// The object that holds the command; the last of the path, the others above it.
+        object: Vec<String>,
+        /// The object where the user has none.
+        alone: Value,
+        /// The command around another, or by itself for an empty one.
+        wrap: fn(&str, &str) -> String,
+        /// The inner command of one that is ours, empty where there is none.
+        unwrap: fn(&str) -> Option<String>,
+        /// What `wrap` is given beside the inner command, such as the program.
+        program: String,
     },
     /// An element of a list that others fill too; JSON only.
     Element {

@@ -129,6 +129,17 @@ impl<'t> Json<'t> {
         Ok(found.map_or_else(|| self.text.to_owned(), |index| self.remove(&Container::of_object(object), index)))
     }
 
+    /// The text with another text in the place of the string at a path.
+    pub(crate) fn with_string(&self, path: &[String], new: &str) -> Result<String, Refusal> {
+        match self.at(path)? {
+            Some(ast::Value::StringLit(old)) => {
+                Ok(splice(self.text, old.start(), old.end(), &Value::from(new).to_string()))
+            }
+            Some(other) => Err(Refusal::Shape { at: path.join("."), found: kind(other), expected: "a text" }),
+            None => Err(Refusal::Shape { at: path.join("."), found: "missing", expected: "a text" }),
+        }
+    }
+
     /// The text with an element put last into the list at `list`, which is there.
     pub(crate) fn with_element(&self, list: &[String], value: &Value) -> Result<String, Refusal> {
         match self.list(list)? {

@@ -39,7 +39,7 @@ pub(crate) fn get(document: &DocumentMut, parents: &[String], name: &str) -> Res
     Ok(table.get(name).map(json))
 }
 
-/// Sets a key; what stands there is replaced.
+/// Sets a key; a table that stands there keeps its other keys.
 pub(crate) fn set(document: &mut DocumentMut, parents: &[String], name: &str, value: &Value) -> Result<(), Refusal> {
     let mut table: &mut dyn TableLike = document.as_table_mut();
     let mut inline = false;
@@ -70,11 +70,6 @@ pub(crate) fn set(document: &mut DocumentMut, parents: &[String], name: &str, va
         // The place, the comments and the order of the table stay.
         Some(old) => match (old.as_table_mut(), item.as_table()) {
             (Some(old), Some(new)) => {
-                let gone: Vec<String> =
-                    old.iter().map(|(key, _)| key.to_owned()).filter(|key| !new.contains_key(key)).collect();
-                for key in gone {
-                    old.remove(&key);
-                }
                 for (key, item) in new.iter() {
                     old.insert(key, item.clone());
                 }
