@@ -6,7 +6,6 @@ use std::time::Duration;
 use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result as shown;
 use jig_session_schema::bus_result::{BusResult, MemberState};
-use jig_session_schema::error::ErrorCode;
 use jig_session_schema::limits::LOCK_WAIT;
 
 use crate::claims::{Claimed, Release};
@@ -113,7 +112,7 @@ macro_rules! finish {
         result.unread = $unread;
         let code = refusal.as_ref().map(|refusal| refusal.code);
         if let Some(refusal) = refusal {
-            result.code = ErrorCode::new(refusal.code.word());
+            result.code = Some(refusal.code.into());
             result.message = Some(refusal.message);
             result.hint = refusal.hint;
         }

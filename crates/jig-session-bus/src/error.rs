@@ -3,48 +3,7 @@
 
 use std::fmt;
 
-/// The words of a refusal, as results and exit codes know them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// Another session holds an overlapping path.
-    Conflict,
-    /// Nobody is called that.
-    NotFound,
-    /// More than one session is.
-    Ambiguous,
-    /// It is against a rule that the message names.
-    Refused,
-    /// Another live session holds the label.
-    LabelHeld,
-    /// The recipient has too much unread mail.
-    InboxFull,
-    /// Nothing that was to be released is held.
-    NotHeld,
-    /// Nothing came in time.
-    Timeout,
-    /// Another process holds the lock for too long.
-    Busy,
-    /// The call itself is malformed.
-    Usage,
-}
-
-impl Code {
-    /// The word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Conflict => "conflict",
-            Self::NotFound => "not-found",
-            Self::Ambiguous => "ambiguous",
-            Self::Refused => "refused",
-            Self::LabelHeld => "label-held",
-            Self::InboxFull => "inbox-full",
-            Self::NotHeld => "not-held",
-            Self::Timeout => "timeout",
-            Self::Busy => "busy",
-            Self::Usage => "usage",
-        }
-    }
-}
+pub use jig_session_schema::error::Code;
 
 /// A call that was understood and not done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -149,7 +149,7 @@ fn finish(app: &App, outcome: Outcome) -> ExitCode {
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             if app.json {
-                app.note(&sanitise::escape_json(&failure.document().to_string()));
+                app.note(&sanitise::escape_json(&serde_json::to_string(&failure.document()).unwrap_or_default()));
             } else {
                 app.note(&failure.to_string());
             }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jig_session_atomic::{EntryProblem, Reason};
-use serde_json::{Map, Value, json};
+pub(crate) use jig_session_schema::error::Code;
+use jig_session_schema::error::{ErrorBody, ErrorDocument, SessionMatch};
 
 /// What a command returns.
 pub(crate) type Outcome = Result<Exit, Failure>;
@@ -20,79 +21,29 @@ impl Exit {
     pub(crate) const FINDINGS: Self = Self(1);
 }
 
-/// The word of an error and the exit code that goes with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
-    Io,
-    UnsafeDir,
-    TmuxFailed,
-    Gone,
-    NotHeld,
-    Usage,
-    Conflict,
-    NotFound,
-    Ambiguous,
-    Refused,
-    LabelHeld,
-    InboxFull,
-    Unsupported,
-    Busy,
-    Timeout,
-}
-
-impl Code {
-    const TABLE: [(Self, &'static str, u8); 15] = [
-        (Self::Io, "io", 1),
-        (Self::UnsafeDir, "unsafe-dir", 1),
-        (Self::TmuxFailed, "tmux-failed", 1),
-        (Self::Gone, "gone", 1),
-        (Self::NotHeld, "not-held", 1),
-        (Self::Usage, "usage", 2),
-        (Self::Conflict, "conflict", 3),
-        (Self::NotFound, "not-found", 4),
-        (Self::Ambiguous, "ambiguous", 4),
-        (Self::Refused, "refused", 4),
-        (Self::LabelHeld, "label-held", 4),
-        (Self::InboxFull, "inbox-full", 4),
-        (Self::Unsupported, "unsupported", 4),
-        (Self::Busy, "busy", 75),
-        (Self::Timeout, "timeout", 124),
-    ];
-
-    fn row(self) -> (&'static str, u8) {
-        for (code, word, exit) in Self::TABLE {
-            if code == self {
-                return (word, exit);
-            }
-        }
-        ("io", 1)
-    }
-
-    /// The word in the error document.
-    pub(crate) fn word(self) -> &'static str {
-        self.row().0
-    }
-
-    /// The exit code.
-    pub(crate) fn exit(self) -> u8 {
-        self.row().1
-    }
-}
-
 /// An error that ends a command: `message` is a lower-case fragment without a full stop.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    pub(crate) path: Option<PathBuf>,
+    pub(crate) path: Option<Box<Path>>,
     pub(crate) errno: Option<i32>,
     pub(crate) candidates: Vec<String>,
+    pub(crate) matches: Box<[SessionMatch]>,
 }
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, path: None, errno: None, candidates: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            path: None,
+            errno: None,
+            candidates: Vec::new(),
+            matches: Box::default(),
+        }
     }
 
     /// What the reader can do about it.
@@ -102,7 +53,7 @@ impl Failure {
     }
 
     pub(crate) fn path(mut self, path: impl Into<PathBuf>) -> Self {
-        self.path = Some(path.into());
+        self.path = Some(path.into().into_boxed_path());
         self
     }
 
@@ -133,23 +84,16 @@ impl Failure {
     }
 
     /// The document of `--json`: one line on stderr.
-    pub(crate) fn document(&self) -> Value {
-        let mut error = Map::new();
-        error.insert("code".into(), json!(self.code.word()));
-        error.insert("message".into(), json!(self.message));
-        if let Some(hint) = &self.hint {
-            error.insert("hint".into(), json!(hint));
-        }
-        if let Some(path) = &self.path {
-            error.insert("path".into(), json!(path.to_string_lossy()));
-        }
-        if let Some(errno) = self.errno {
-            error.insert("errno".into(), json!(errno));
-        }
-        if !self.candidates.is_empty() {
-            error.insert("candidates".into(), json!(self.candidates));
-        }
-        json!({ "schema": 1, "error": error, "exit": self.code.exit() })
+    pub(crate) fn document(&self) -> ErrorDocument {
+        let error = ErrorBody::new()
+            .code(self.code.into())
+            .message(self.message.clone())
+            .hint(self.hint.clone())
+            .path(self.path.as_ref().map(|path| path.to_string_lossy().into_owned()))
+            .errno(self.errno)
+            .candidates(self.candidates.clone())
+            .matches(self.matches.to_vec());
+        ErrorDocument::new().error(error).exit(self.code.exit().into())
     }
 }
 

@@ -10,7 +10,7 @@ mod wait;
 
 use std::path::PathBuf;
 
-use jig_session_bus::{Call, Code as Word, Done};
+use jig_session_bus::{Call, Done};
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -177,23 +177,7 @@ pub(crate) fn finish(app: &App, done: Done) -> Outcome {
     if let Some(note) = note {
         app.note(&note);
     }
-    Ok(code.map_or(Exit::OK, |code| Exit(exit_of(code).exit())))
-}
-
-/// The exit code of a refusal's word.
-fn exit_of(word: Word) -> Code {
-    match word {
-        Word::Conflict => Code::Conflict,
-        Word::NotFound => Code::NotFound,
-        Word::Ambiguous => Code::Ambiguous,
-        Word::Refused => Code::Refused,
-        Word::LabelHeld => Code::LabelHeld,
-        Word::InboxFull => Code::InboxFull,
-        Word::NotHeld => Code::NotHeld,
-        Word::Timeout => Code::Timeout,
-        Word::Busy => Code::Busy,
-        Word::Usage => Code::Usage,
-    }
+    Ok(code.map_or(Exit::OK, |code| Exit(code.exit())))
 }
 
 impl From<jig_session_bus::Error> for Failure {
@@ -202,7 +186,7 @@ impl From<jig_session_bus::Error> for Failure {
         match error {
             Error::Folder(error) => error.into(),
             Error::Refused(refusal) => {
-                let mut failure = Self::new(exit_of(refusal.code), refusal.message).candidates(refusal.candidates);
+                let mut failure = Self::new(refusal.code, refusal.message).candidates(refusal.candidates);
                 failure.hint = refusal.hint;
                 failure
             }

@@ -79,7 +79,7 @@ fn ask(actor: &Actor, call: &Call, to: &str, wait: Duration) -> Result<Done, Fai
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             result.ok = false;
-            result.code = jig_session_schema::error::ErrorCode::new("timeout");
+            result.code = Some(jig_session_bus::Code::Timeout.into());
             result.message = Some("no answer came in time; the message is queued".to_owned());
             done.code = Some(jig_session_bus::Code::Timeout);
             return Ok(done);

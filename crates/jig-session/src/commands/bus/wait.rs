@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use jig_session_bus::{Code as Word, Done, Mark, limits, previews};
 use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result::{BusResult, WaitResult, WatchResult};
-use jig_session_schema::error::ErrorCode;
 
 use super::send::seconds;
 use super::{Actor, Options, Surface, finish, show};
@@ -31,7 +30,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
                 .ok(!messages.is_empty());
             let code = messages.is_empty().then_some(Word::Timeout);
             if let Some(code) = code {
-                result.code = ErrorCode::new(code.word());
+                result.code = Some(code.into());
                 result.message = Some("no mail came in time".to_owned());
             }
             return finish(app, Done { result: BusResult::Wait(result), code, taken: None, note: None });
