@@ -21,13 +21,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jig_session_atomic::{PrivateDir, Reason, Stamp};
+use jig_session_liveness::Record;
 use jig_session_schema::limits::{BUS_FILE_BYTES, UNPARSABLE_AGE};
 use jig_session_schema::names;
 use jig_session_schema::status::Process;
 use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Refusal};
-use crate::world::{Life, World};
+use crate::world::{World, verdict};
 
 /// The file that the lock is.
 const HOLDER: &str = "lock.holder";
@@ -74,7 +75,7 @@ impl Holder {
     /// This process, with a token that nobody has had.
     fn new(world: &dyn World) -> Self {
         let (pid, start) = world.this();
-        let process = world.this_process().unwrap_or_default();
+        let process = world.processes().identity_of(pid).unwrap_or_default();
         let boot = process.boot_id.as_deref().unwrap_or_default();
         let namespace = process.pid_namespace.as_deref().unwrap_or_default();
         // Who it is tells processes apart, the count its calls, and chance what neither does.
@@ -134,12 +135,13 @@ impl Holder {
         if process.start.is_none() {
             return false;
         }
-        if *pid == world.this().0 && world.this_process().as_ref() == Some(process) {
+        let own = world.processes().identity_of(world.pid()).ok();
+        if Record::of(Some(*pid), Some(process)).same_process(&Record::of(Some(world.pid()), own.as_ref())) {
             return !held().contains(&self.token);
         }
         // Two machines made from one image share its id: another boot proves nothing of a file made during this one.
         let same_boot = process.boot_id == now.boot_id;
-        world.life(Some(*pid), Some(process)) == Life::Gone && (same_boot || before_boot)
+        verdict(world, Some(*pid), Some(process)).is_over() && (same_boot || before_boot)
     }
 }
 
@@ -227,8 +229,10 @@ impl<'b> FileLock<'b> {
                 return Ok(Err(match met {
                     None => Standing::Many,
                     Some(holder) => {
-                        let life = holder.who.as_ref().map(|(pid, process)| world.life(Some(*pid), Some(process)));
-                        Standing::One(holder, life == Some(Life::Alive))
+                        let who = holder.who.as_ref();
+                        let runs =
+                            who.is_some_and(|(pid, process)| verdict(world, Some(*pid), Some(process)).is_alive());
+                        Standing::One(holder, runs)
                     }
                 }));
             }
@@ -308,8 +312,10 @@ impl Drop for FileLock<'_> {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::collections::HashSet;
     use std::sync::atomic::{AtomicU32, AtomicUsize};
+
+    use jig_session_liveness::fake::{BOOT, Table};
+    use jig_session_liveness::{Processes, Verdict};
 
     use super::*;
     use crate::clock::Moment;
@@ -317,7 +323,8 @@ mod tests {
     /// Threads that stand for processes, and which of those have died.
     #[derive(Default)]
     struct Crowd {
-        dead: Mutex<HashSet<u32>>,
+        processes: Table,
+        dead: AtomicUsize,
         born: AtomicU32,
         inside: AtomicUsize,
         overlaps: AtomicUsize,
@@ -348,31 +355,23 @@ mod tests {
 
     impl One<'_> {
         fn die(&self) {
-            self.crowd.dead.lock().expect("unpoisoned").insert(self.pid.get());
+            self.crowd.processes.set(self.pid.get(), Verdict::Gone);
+            self.crowd.dead.fetch_add(1, Ordering::Relaxed);
             self.pid.set(self.crowd.born());
         }
     }
 
     impl World for One<'_> {
         fn now(&self) -> Moment {
-            Moment { wall_ms: 2_000_000_000_000, mono_ms: 2_000_000_000_000, boot_id: Some("b".into()) }
+            Moment { wall_ms: 2_000_000_000_000, mono_ms: 2_000_000_000_000, boot_id: Some(BOOT.into()) }
         }
 
-        fn life(&self, pid: Option<u32>, _process: Option<&Process>) -> Life {
-            let dead = self.crowd.dead.lock().expect("unpoisoned");
-            if pid.is_some_and(|pid| dead.contains(&pid)) { Life::Gone } else { Life::Alive }
+        fn processes(&self) -> &dyn Processes {
+            &self.crowd.processes
         }
 
-        fn runs(&self, _pid: u32, _start: &str) -> Option<bool> {
-            None
-        }
-
-        fn this(&self) -> (u32, String) {
-            (self.pid.get(), "1".into())
-        }
-
-        fn this_process(&self) -> Option<Process> {
-            Some(Process::new().start(Some(format!("linux:{}", self.pid.get()))).boot_id(Some("b".into())))
+        fn pid(&self) -> u32 {
+            self.pid.get()
         }
 
         fn random(&self) -> u32 {
@@ -424,7 +423,7 @@ mod tests {
             }
         });
         assert_eq!((crowd.overlaps.into_inner(), crowd.entered.into_inner()), (0, 8 * 120));
-        assert!(crowd.dead.into_inner().expect("unpoisoned").len() > 100, "many died");
+        assert!(crowd.dead.into_inner() > 100, "many died");
     }
 
     /// The obvious rule: who finds a dead holder's file removes it and makes its own. It must fail, or the check above

@@ -157,7 +157,7 @@ impl Bus<'_> {
         for name in names {
             let Some((pid, start)) = mail_name::consumer(name) else { continue };
             // A folder of this very process is another call's, unless that call has ended without giving back.
-            if (pid, start) == (this.0, this.1.as_str()) || self.world.runs(pid, start) != Some(false) {
+            if (pid, start) == (this.0, this.1.as_str()) || crate::world::runs(self.world, pid, start) != Some(false) {
                 continue;
             }
             if let Some(folder) = inbox.sub_existing(name)? {

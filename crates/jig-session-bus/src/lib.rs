@@ -58,4 +58,4 @@ pub use system::System;
 pub use target::{NoTarget, resolve as resolve_target};
 pub use told::Mark;
 pub use waiting::Waiting;
-pub use world::{Life, World, digits};
+pub use world::{World, digits};

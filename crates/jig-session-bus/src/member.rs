@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use jig_session_liveness::{Record as Proof, Verdict};
 use jig_session_schema::bus::{Beat, Claim, Record};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::status::Process;
@@ -9,7 +10,7 @@ use jig_session_schema::status::Process;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::store::{self, Bus, CLAIMS, File, SESSIONS};
-use crate::world::{Life, World};
+use crate::world::{World, verdict};
 use crate::{limits, path};
 
 /// A record and what its owner counts as now.
@@ -28,20 +29,20 @@ pub struct Member {
 impl Member {
     /// Judges a record.
     pub fn judge(record: Record, now: &Moment, world: &dyn World) -> Self {
-        let life = world.life(record.pid, record.process.as_ref());
-        Self::with_life(record, now, life)
+        let verdict = verdict(world, record.pid, record.process.as_ref());
+        Self::with_verdict(record, now, verdict)
     }
 
-    fn with_life(record: Record, now: &Moment, life: Life) -> Self {
+    fn with_verdict(record: Record, now: &Moment, verdict: Verdict) -> Self {
         let boot = record.process.as_ref().and_then(|process| process.boot_id.as_deref());
         let beat_ms = record.beat_at.map_or(0, |at| at.epoch_ms());
         let age_ms = now.since(beat_ms, record.beat_mono, boot);
-        let state = match life {
-            Life::Gone => State::Gone,
+        let state = match verdict.is_over() {
+            true => State::Gone,
             _ if age_ms > ttl_ms(&record) => State::Stale,
             _ => State::Live,
         };
-        Self { state, unproven: life == Life::Unknown, age_ms, record }
+        Self { state, unproven: verdict == Verdict::Unknown, age_ms, record }
     }
 
     /// Whether its last beat is older than its TTL.
@@ -53,7 +54,7 @@ impl Member {
 /// Judges the records of one look: each process is asked about once, however many records name it.
 pub(crate) struct Lives<'w> {
     world: &'w dyn World,
-    asked: HashMap<u32, Vec<(Process, Life)>>,
+    asked: HashMap<u32, Vec<(Process, Verdict)>>,
 }
 
 impl<'w> Lives<'w> {
@@ -62,21 +63,21 @@ impl<'w> Lives<'w> {
     }
 
     pub(crate) fn judge(&mut self, record: Record, now: &Moment) -> Member {
-        let life = match (record.pid, &record.process) {
+        let verdict = match (record.pid, &record.process) {
             (Some(pid), Some(process)) => {
                 let asked = self.asked.entry(pid).or_default();
                 match asked.iter().find(|(known, _)| known == process) {
-                    Some((_, life)) => *life,
+                    Some((_, verdict)) => *verdict,
                     None => {
-                        let life = self.world.life(Some(pid), Some(process));
-                        asked.push((process.clone(), life));
-                        life
+                        let verdict = verdict(self.world, Some(pid), Some(process));
+                        asked.push((process.clone(), verdict));
+                        verdict
                     }
                 }
             }
-            (pid, process) => self.world.life(pid, process.as_ref()),
+            (pid, process) => verdict(self.world, pid, process.as_ref()),
         };
-        Member::with_life(record, now, life)
+        Member::with_verdict(record, now, verdict)
     }
 }
 
@@ -88,14 +89,11 @@ fn ttl_ms(record: &Record) -> u64 {
     }
 }
 
-/// Whether two records are one process under two names: they never stand in each other's way.
+/// Whether two records are, by proof, one process under two names: they never stand in each other's way. A process that
+/// serves several sessions is several.
 pub fn same_process(a: &Record, b: &Record) -> bool {
-    match (&a.process, &b.process) {
-        (Some(mine), Some(theirs)) => {
-            a.pid.is_some() && a.pid == b.pid && mine.start.is_some() && mine == theirs && !mine.is_shared()
-        }
-        _ => false,
-    }
+    let (a, b) = (Proof::of(a.pid, a.process.as_ref()), Proof::of(b.pid, b.process.as_ref()));
+    a.is_proof() && a.same_process(&b) && !a.shared && !b.shared
 }
 
 /// One look at the members and claims of a bus.

@@ -108,7 +108,7 @@ impl Bus<'_> {
 
     /// Expired mail, abandoned consumers' mail, temporaries, old quarantine. The caller holds the lock.
     pub(crate) fn prune_mail(&self, look: &Look) -> Result<(), Error> {
-        let gone = |pid: u32| self.world.runs(pid, "").is_some_and(|runs| !runs);
+        let gone = |pid: u32| crate::world::runs(self.world, pid, "").is_some_and(|runs| !runs);
         let wall = look.now.wall_ms;
         if let Some(inboxes) = self.looked(INBOX)? {
             for name in store::texts(inboxes.list()?) {

@@ -58,6 +58,6 @@ impl Bus<'_> {
         let text = |key: &str| mark.get(key).and_then(Value::as_str);
         let pid = mark.get("pid").and_then(Value::as_u64).and_then(|pid| u32::try_from(pid).ok());
         let (Some(pid), Some(start)) = (pid, text("start")) else { return Ok(false) };
-        Ok(text("for") == Some(for_whom) && self.world.runs(pid, start) != Some(false))
+        Ok(text("for") == Some(for_whom) && crate::world::runs(self.world, pid, start) != Some(false))
     }
 }

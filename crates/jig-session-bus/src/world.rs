@@ -1,40 +1,30 @@
-//! What the bus is told about the world: two clocks, which processes run, and chance.
+//! What the bus asks of the world: two clocks, the table of processes, and chance.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use jig_session_liveness::{ProbeError, ProcessState, Processes, Record, Verdict};
 use jig_session_schema::status::Process;
 
 use crate::clock::Moment;
-
-/// Whether the process behind a record still runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// It runs, or it exists and cannot be looked at.
-    Alive,
-    /// It ended, or its pid belongs to another process by now.
-    Gone,
-    /// There is no evidence: no pid, another machine, another pid namespace.
-    Unknown,
-}
 
 /// The world around the bus. Tests give their own.
 pub trait World {
     /// Both clocks, now.
     fn now(&self) -> Moment;
 
-    /// Whether the process of a record runs.
-    fn life(&self, pid: Option<u32>, process: Option<&Process>) -> Life;
+    /// The table of processes.
+    fn processes(&self) -> &dyn Processes;
 
-    /// Whether the process with this pid and these digits of its start time runs; `None` when that cannot be told.
-    fn runs(&self, pid: u32, start: &str) -> Option<bool>;
+    /// The pid of this process.
+    fn pid(&self) -> u32 {
+        std::process::id()
+    }
 
     /// This process: its pid and the digits of its start time.
-    fn this(&self) -> (u32, String);
-
-    /// The identity of this process, by which another one can tell whether it still runs; `None` when it cannot be told.
-    fn this_process(&self) -> Option<Process> {
-        None
+    fn this(&self) -> (u32, String) {
+        let start = self.processes().process(self.pid()).map(|process| digits(&process.start));
+        (self.pid(), start.unwrap_or_else(|_| "0".to_owned()))
     }
 
     /// A number that two calls hardly share.
@@ -42,6 +32,22 @@ pub trait World {
         static CALLS: AtomicU64 = AtomicU64::new(0);
         let call = CALLS.fetch_add(1, Ordering::Relaxed);
         (RandomState::new().hash_one((call, std::process::id())) & 0xffff_ffff) as u32
+    }
+}
+
+/// Whether the process of a record runs.
+pub(crate) fn verdict(world: &dyn World, pid: Option<u32>, process: Option<&Process>) -> Verdict {
+    world.processes().judge(&Record::of(pid, process)).verdict
+}
+
+/// Whether the process with this pid and these digits of its start time runs; `None` when that cannot be told. No digits
+/// stand for any start.
+pub(crate) fn runs(world: &dyn World, pid: u32, start: &str) -> Option<bool> {
+    match world.processes().process(pid) {
+        Ok(process) if matches!(process.state, ProcessState::Zombie | ProcessState::Dead) => Some(false),
+        Ok(process) => Some(start.is_empty() || digits(&process.start) == start),
+        Err(ProbeError::Missing) => Some(false),
+        Err(_) => None,
     }
 }
 

@@ -6,10 +6,9 @@
 use std::path::Path;
 
 use jig_session_atomic::{EntryProblem, Error, PrivateDir, Reason, Removal, Stamp, TempName};
-use jig_session_liveness::{Machine, Probe, Record};
-use jig_session_schema::king::{EpochMs, KingState, KingStatus};
+use jig_session_liveness::{Processes, Record};
+use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
-use jig_session_schema::row::Verdict;
 
 use crate::rules;
 
@@ -67,9 +66,6 @@ pub enum Before {
     Theirs(Owner),
 }
 
-/// Judges whether a card's process is over. What cannot be known is never over.
-pub type Judge<'a> = &'a dyn Fn(&KingStatus) -> Verdict;
-
 /// The writer of one session's card.
 #[derive(Debug)]
 pub struct Writer {
@@ -101,8 +97,8 @@ impl Writer {
     ///
     /// # Errors
     /// When the file is there and cannot be read.
-    pub fn before(&self, judge: Judge<'_>) -> Result<Before, WriteError> {
-        Ok(match self.look(judge)? {
+    pub fn before(&self, processes: &dyn Processes) -> Result<Before, WriteError> {
+        Ok(match self.look(processes)? {
             Found::Nothing => Before::Nothing,
             Found::Own { card, .. } => Before::Own(card),
             Found::Dead(card) => Before::Dead(card),
@@ -114,8 +110,8 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be looked at or written; the old one is then still whole.
-    pub fn publish(&mut self, card: &KingStatus, judge: Judge<'_>) -> Result<Outcome, WriteError> {
-        match self.look(judge)? {
+    pub fn publish(&mut self, card: &KingStatus, processes: &dyn Processes) -> Result<Outcome, WriteError> {
+        match self.look(processes)? {
             Found::Theirs(owner) => return Ok(Outcome::NotOurs(owner)),
             Found::Own { .. } if self.unchanged(card) => return Ok(Outcome::Unchanged),
             _ => {}
@@ -129,8 +125,8 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be looked at, written or removed.
-    pub fn finish(&mut self, ended: &KingStatus, judge: Judge<'_>) -> Result<Outcome, WriteError> {
-        match self.look(judge)? {
+    pub fn finish(&mut self, ended: &KingStatus, processes: &dyn Processes) -> Result<Outcome, WriteError> {
+        match self.look(processes)? {
             Found::Theirs(owner) => Ok(Outcome::NotOurs(owner)),
             Found::Own { stamp, .. } if !ended.visible => {
                 let removal = self.dir.remove_judged(&self.name, &stamp)?;
@@ -160,7 +156,7 @@ impl Writer {
         })
     }
 
-    fn look(&self, judge: Judge<'_>) -> Result<Found, WriteError> {
+    fn look(&self, processes: &dyn Processes) -> Result<Found, WriteError> {
         let file = match self.dir.read(&self.name, STATUS_BYTES) {
             Ok(file) => file,
             Err(problem) => {
@@ -180,6 +176,7 @@ impl Writer {
             // Half a document is nobody's: writers replace a file whole.
             Err(_) => return Ok(Found::Nothing),
         };
+        let is_over = |card: &KingStatus| processes.judge(&Record::of_king(card)).verdict.is_over();
         let same_bytes = self.written.as_ref().is_some_and(|(bytes, _)| *bytes == file.bytes);
         Ok(match card.pid {
             Some(pid) if pid == self.pid => {
@@ -187,13 +184,13 @@ impl Writer {
                 let fractional = card.started_at.is_some_and(|started| started.0.fract() != 0.0);
                 if same_bytes || (self.written.is_none() && !fractional) {
                     Found::Own { card, stamp: file.stamp }
-                } else if judge(&card).is_over() {
+                } else if is_over(&card) {
                     Found::Dead(card)
                 } else {
                     Found::Theirs(Owner::SamePi)
                 }
             }
-            _ if card.status == KingState::EXITED || judge(&card).is_over() => Found::Dead(card),
+            _ if card.status == KingState::EXITED || is_over(&card) => Found::Dead(card),
             Some(pid) => Found::Theirs(Owner::Process(pid)),
             None => Found::Theirs(Owner::Unknown),
         })
@@ -219,13 +216,6 @@ pub fn sweep(dir: &PrivateDir, file: &str, is_gone: &dyn Fn(u32) -> bool) {
     }
 }
 
-/// Whether no process has this id. What cannot be asked is not gone.
-#[must_use]
-pub fn is_gone(machine: &Machine, pid: u32) -> bool {
-    let record = Record { pid: Some(i64::from(pid)), ..Record::default() };
-    matches!(machine.evidence(&record).probe, Probe::Missing)
-}
-
 /// A card's bytes as pi-king lays them out: two spaces, no line feed at the end.
 #[must_use]
 pub fn to_bytes(card: &KingStatus) -> Vec<u8> {
@@ -238,17 +228,4 @@ pub fn to_bytes(card: &KingStatus) -> Vec<u8> {
     }
     // A record of texts and finite numbers always prints.
     serde_json::to_vec_pretty(&document).unwrap_or_default()
-}
-
-/// What a card says about its process, for the verdict. It carries no identity but the pid, so the
-/// newest sign of its writer is what a reused pid is told by.
-#[must_use]
-pub fn record(card: &KingStatus) -> Record<'static> {
-    let newest = [card.started_at, card.last_activity].into_iter().flatten().map(|EpochMs(ms)| ms).fold(0.0, f64::max);
-    Record {
-        pid: card.pid.map(i64::from),
-        written_ms: (newest > 0.0).then_some(newest as i64),
-        local: true,
-        ..Record::default()
-    }
 }

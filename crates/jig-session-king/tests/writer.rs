@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use jig_session_king::card::{Card, Facts};
-use jig_session_king::writer::{Before, Outcome, Owner, WriteError, Writer, is_gone, record, to_bytes};
-use jig_session_liveness::Machine;
+use jig_session_king::writer::{Before, Outcome, Owner, WriteError, Writer, to_bytes};
+use jig_session_liveness::fake::Table;
+use jig_session_liveness::{Machine, Processes, Record, Verdict};
 use jig_session_schema::king::{EpochMs, KingState, KingStatus};
-use jig_session_schema::row::Verdict;
 use jig_session_schema::status::{State, Status};
 use tempfile::TempDir;
 
@@ -64,12 +64,11 @@ fn ended(visible: bool) -> KingStatus {
     Card::new(Facts { process_started_ms: 1000, visible, ..Facts::default() }).ended(&status(State::Idle), 9000)
 }
 
-fn alive(_: &KingStatus) -> Verdict {
-    Verdict::Unverified
-}
-
-fn over(_: &KingStatus) -> Verdict {
-    Verdict::Gone
+/// A table in which the process of every card is judged so.
+fn table(verdict: Verdict) -> Table {
+    let table = Table::new();
+    [PID, 77].into_iter().for_each(|pid| table.set(pid, verdict));
+    table
 }
 
 fn mode(path: &Path) -> u32 {
@@ -80,8 +79,8 @@ fn mode(path: &Path) -> u32 {
 fn folder_and_file_are_private_and_nothing_else_is_left() {
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    assert_eq!(writer.before(&alive).unwrap(), Before::Nothing);
-    assert_eq!(writer.publish(&card(false, State::Idle, 2000), &alive).unwrap(), Outcome::Written);
+    assert_eq!(writer.before(&table(Verdict::Unverified)).unwrap(), Before::Nothing);
+    assert_eq!(writer.publish(&card(false, State::Idle, 2000), &table(Verdict::Unverified)).unwrap(), Outcome::Written);
     assert_eq!((mode(&folder.path()), mode(&folder.file())), (0o700, 0o600));
     assert_eq!(folder.names(), [format!("{ID}.json")]);
     let bytes = fs::read(folder.file()).unwrap();
@@ -92,14 +91,17 @@ fn folder_and_file_are_private_and_nothing_else_is_left() {
 fn only_a_change_is_written_and_the_time_alone_is_none() {
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    assert_eq!(writer.publish(&card(false, State::Idle, 2000), &alive).unwrap(), Outcome::Written);
-    assert_eq!(writer.publish(&card(false, State::Idle, 3000), &alive).unwrap(), Outcome::Unchanged);
+    assert_eq!(writer.publish(&card(false, State::Idle, 2000), &table(Verdict::Unverified)).unwrap(), Outcome::Written);
+    assert_eq!(
+        writer.publish(&card(false, State::Idle, 3000), &table(Verdict::Unverified)).unwrap(),
+        Outcome::Unchanged
+    );
     assert_eq!(folder.card().last_activity, Some(EpochMs(2000.0)));
-    assert_eq!(writer.publish(&card(false, State::Busy, 4000), &alive).unwrap(), Outcome::Written);
+    assert_eq!(writer.publish(&card(false, State::Busy, 4000), &table(Verdict::Unverified)).unwrap(), Outcome::Written);
     assert_eq!((folder.card().last_activity, folder.card().status), (Some(EpochMs(4000.0)), KingState::WORKING));
     fs::remove_file(folder.file()).unwrap();
     assert_eq!(
-        writer.publish(&card(false, State::Busy, 5000), &alive).unwrap(),
+        writer.publish(&card(false, State::Busy, 5000), &table(Verdict::Unverified)).unwrap(),
         Outcome::Written,
         "a lost file comes back"
     );
@@ -109,16 +111,20 @@ fn only_a_change_is_written_and_the_time_alone_is_none() {
 fn a_listed_card_stays_as_exited_and_any_other_goes() {
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    writer.publish(&card(true, State::Idle, 2000), &alive).unwrap();
-    assert_eq!(writer.finish(&ended(true), &alive).unwrap(), Outcome::Written);
+    writer.publish(&card(true, State::Idle, 2000), &table(Verdict::Unverified)).unwrap();
+    assert_eq!(writer.finish(&ended(true), &table(Verdict::Unverified)).unwrap(), Outcome::Written);
     assert_eq!(folder.card().status, KingState::EXITED);
 
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    writer.publish(&card(false, State::Idle, 2000), &alive).unwrap();
-    assert_eq!(writer.finish(&ended(false), &alive).unwrap(), Outcome::Written);
+    writer.publish(&card(false, State::Idle, 2000), &table(Verdict::Unverified)).unwrap();
+    assert_eq!(writer.finish(&ended(false), &table(Verdict::Unverified)).unwrap(), Outcome::Written);
     assert!(folder.names().is_empty());
-    assert_eq!(writer.finish(&ended(false), &alive).unwrap(), Outcome::Unchanged, "there is nothing to end");
+    assert_eq!(
+        writer.finish(&ended(false), &table(Verdict::Unverified)).unwrap(),
+        Outcome::Unchanged,
+        "there is nothing to end"
+    );
 }
 
 #[test]
@@ -129,7 +135,7 @@ fn a_live_owner_is_never_fought() {
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
     let theirs = Outcome::NotOurs(Owner::Process(77));
     for verdict in [Verdict::Alive, Verdict::Unverified, Verdict::Unknown] {
-        let judge = move |_: &KingStatus| verdict;
+        let judge = table(verdict);
         assert_eq!(writer.before(&judge).unwrap(), Before::Theirs(Owner::Process(77)));
         assert_eq!(writer.publish(&card(true, State::Busy, 2000), &judge).unwrap(), theirs, "{verdict:?}");
         assert_eq!(writer.finish(&ended(true), &judge).unwrap(), theirs, "{verdict:?}");
@@ -148,7 +154,7 @@ fn a_dead_owners_file_and_an_ended_sessions_are_taken_over() {
             other.pid = Some(77);
             other.status = word.clone();
         });
-        let judge = move |_: &KingStatus| verdict;
+        let judge = table(verdict);
         let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
         assert!(matches!(writer.before(&judge).unwrap(), Before::Dead(dead) if dead.visible));
         assert_eq!(writer.publish(&card(true, State::Busy, 2000), &judge).unwrap(), Outcome::Written);
@@ -160,9 +166,12 @@ fn a_dead_owners_file_and_an_ended_sessions_are_taken_over() {
 fn a_file_taken_meanwhile_is_left_to_its_new_owner() {
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    writer.publish(&card(false, State::Idle, 2000), &alive).unwrap();
+    writer.publish(&card(false, State::Idle, 2000), &table(Verdict::Unverified)).unwrap();
     folder.put(|other| other.pid = Some(77));
-    assert_eq!(writer.finish(&ended(false), &alive).unwrap(), Outcome::NotOurs(Owner::Process(77)));
+    assert_eq!(
+        writer.finish(&ended(false), &table(Verdict::Unverified)).unwrap(),
+        Outcome::NotOurs(Owner::Process(77))
+    );
     assert_eq!(folder.card().pid, Some(77));
 }
 
@@ -172,28 +181,31 @@ fn pi_kings_extension_in_the_same_pi_keeps_the_file() {
     folder.put(|other| other.started_at = Some(EpochMs(1000.0735)));
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
     let theirs = Outcome::NotOurs(Owner::SamePi);
-    assert_eq!(writer.publish(&card(false, State::Busy, 2000), &alive).unwrap(), theirs);
-    assert_eq!(writer.finish(&ended(false), &alive).unwrap(), theirs);
+    assert_eq!(writer.publish(&card(false, State::Busy, 2000), &table(Verdict::Unverified)).unwrap(), theirs);
+    assert_eq!(writer.finish(&ended(false), &table(Verdict::Unverified)).unwrap(), theirs);
     assert!(folder.card().visible);
 
     // It was loaded after our first write.
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    writer.publish(&card(false, State::Idle, 2000), &alive).unwrap();
+    writer.publish(&card(false, State::Idle, 2000), &table(Verdict::Unverified)).unwrap();
     folder.put(|_| {});
-    assert_eq!(writer.publish(&card(false, State::Busy, 3000), &alive).unwrap(), theirs);
+    assert_eq!(writer.publish(&card(false, State::Busy, 3000), &table(Verdict::Unverified)).unwrap(), theirs);
     assert!(folder.card().visible);
     // The pid is another process's by now: the extension's Pi is over.
-    assert_eq!(writer.publish(&card(false, State::Busy, 3000), &over).unwrap(), Outcome::Written);
+    assert_eq!(writer.publish(&card(false, State::Busy, 3000), &table(Verdict::Gone)).unwrap(), Outcome::Written);
 }
 
 #[test]
 fn the_next_host_of_the_same_pi_goes_on() {
     let folder = Folder::new();
-    Writer::open(&folder.path(), ID, PID).unwrap().publish(&card(true, State::Idle, 2000), &alive).unwrap();
+    Writer::open(&folder.path(), ID, PID)
+        .unwrap()
+        .publish(&card(true, State::Idle, 2000), &table(Verdict::Unverified))
+        .unwrap();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
-    assert!(matches!(writer.before(&alive).unwrap(), Before::Own(own) if own.visible));
-    assert_eq!(writer.publish(&card(true, State::Busy, 3000), &alive).unwrap(), Outcome::Written);
+    assert!(matches!(writer.before(&table(Verdict::Unverified)).unwrap(), Before::Own(own) if own.visible));
+    assert_eq!(writer.publish(&card(true, State::Busy, 3000), &table(Verdict::Unverified)).unwrap(), Outcome::Written);
 }
 
 #[test]
@@ -201,10 +213,17 @@ fn a_newer_format_is_not_ours_to_replace_and_half_a_document_is_nobodys() {
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
     fs::write(folder.file(), br#"{"formatVersion":2,"id":"x"}"#).unwrap();
-    assert_eq!(writer.publish(&card(true, State::Idle, 1), &over).unwrap(), Outcome::NotOurs(Owner::Unknown));
+    assert_eq!(
+        writer.publish(&card(true, State::Idle, 1), &table(Verdict::Gone)).unwrap(),
+        Outcome::NotOurs(Owner::Unknown)
+    );
     for bytes in ["", "{\"formatVersion\":1,"] {
         fs::write(folder.file(), bytes).unwrap();
-        assert_eq!(writer.publish(&card(true, State::Idle, 1), &alive).unwrap(), Outcome::Written, "{bytes:?}");
+        assert_eq!(
+            writer.publish(&card(true, State::Idle, 1), &table(Verdict::Unverified)).unwrap(),
+            Outcome::Written,
+            "{bytes:?}"
+        );
     }
 }
 
@@ -223,10 +242,10 @@ fn leftovers_of_crashed_writers_of_the_same_card_go() {
     writer.sweep(&|pid| pid == 77);
     assert_eq!(folder.names(), [format!("{ID}.json.tmp-78"), format!("{ID}.json.tmp-x"), "other.json.tmp-77".into()]);
     let machine = Machine::new();
-    assert!(!is_gone(&machine, std::process::id()));
+    assert!(!machine.is_missing(std::process::id()));
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
-    assert!(is_gone(&machine, child.id()));
+    assert!(machine.is_missing(child.id()));
 }
 
 #[test]
@@ -243,7 +262,7 @@ fn a_thing_that_is_no_file_is_an_error_that_names_it() {
     let folder = Folder::new();
     let mut writer = Writer::open(&folder.path(), ID, PID).unwrap();
     fs::create_dir(folder.file()).unwrap();
-    let error = writer.publish(&card(true, State::Idle, 1), &alive).unwrap_err().to_string();
+    let error = writer.publish(&card(true, State::Idle, 1), &table(Verdict::Unverified)).unwrap_err().to_string();
     assert!(error.contains(ID) && error.contains("not a regular file"), "{error}");
 }
 
@@ -254,7 +273,7 @@ fn a_cards_process_is_judged_one_sided() {
     let judge = |started: f64, last: f64, pid: u32| {
         let card =
             KingStatus::new().pid(Some(pid)).started_at(Some(EpochMs(started))).last_activity(Some(EpochMs(last)));
-        machine.judge(&record(&card)).verdict.word()
+        machine.judge(&Record::of_king(&card)).verdict.as_str()
     };
     let born = machine.process(own).unwrap().started_ms.unwrap() as f64;
     assert_eq!(judge(born + 0.073, born + 5000.0, own), "unverified");

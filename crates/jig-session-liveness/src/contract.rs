@@ -1,26 +1,16 @@
-//! To and from the contract's shapes.
+//! From the contract's shapes to the record that a verdict judges. Nowhere else is one made of the other.
 
-use jig_session_schema::row;
-use jig_session_schema::status::Process;
+use jig_session_schema::king::{EpochMs, KingStatus};
+use jig_session_schema::status::{self, Status};
 
 use crate::evidence::Record;
-use crate::identity::ProcessIdentity;
-use crate::verdict::Verdict;
-
-impl From<ProcessIdentity> for Process {
-    fn from(identity: ProcessIdentity) -> Self {
-        Self::new()
-            .start(Some(identity.start))
-            .boot_id(identity.boot_id)
-            .pid_namespace(identity.pid_namespace)
-            .machine(identity.machine)
-    }
-}
 
 impl<'a> Record<'a> {
     /// The record of a document's `pid` and `process`, as they were read. What a document without `process` is judged
-    /// by, the caller adds: [`Record::written_ms`] and [`Record::local`].
-    pub fn of_document(pid: Option<i64>, process: Option<&'a Process>) -> Self {
+    /// by, the caller adds: [`Record::written_ms`], [`Record::file_ms`] and [`Record::local`].
+    #[must_use]
+    pub fn of(pid: Option<u32>, process: Option<&'a status::Process>) -> Self {
+        let pid = pid.map(i64::from);
         let Some(process) = process else { return Self { pid, ..Self::default() } };
         Self {
             pid,
@@ -32,16 +22,21 @@ impl<'a> Record<'a> {
             ..Self::default()
         }
     }
-}
 
-impl From<Verdict> for row::Verdict {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Alive => Self::Alive,
-            Verdict::AliveUnverified => Self::Unverified,
-            Verdict::Gone => Self::Gone,
-            Verdict::Reused => Self::Reused,
-            Verdict::Unknown => Self::Unknown,
-        }
+    /// The record of a status document. A folder on another machine's disk may hold the files of processes that cannot
+    /// be seen from here: without an identity nothing tells them apart, so nothing is concluded from their age.
+    #[must_use]
+    pub fn of_status(status: &'a Status) -> Self {
+        let newest = status.updated_at.max(status.started_at);
+        Self { written_ms: newest.map(|time| time.epoch_ms()), ..Self::of(status.pid, status.process.as_ref()) }
+    }
+
+    /// The record of a pi-king card. It carries no identity but the pid, so the newest sign of its writer is what a
+    /// reused pid is recognised by.
+    #[must_use]
+    pub fn of_king(card: &KingStatus) -> Record<'static> {
+        let signs = [card.started_at, card.last_activity].into_iter().flatten();
+        let newest = signs.map(|EpochMs(ms)| ms).fold(0.0, f64::max);
+        Record { written_ms: (newest > 0.0).then_some(newest as i64), local: true, ..Record::of(card.pid, None) }
     }
 }

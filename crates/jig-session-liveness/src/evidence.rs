@@ -1,6 +1,6 @@
 //! What a record says and what the system says: the two inputs of the verdict.
 
-use crate::identity::{ProcessIdentity, ProcessState};
+use crate::identity::ProcessState;
 
 /// What a file says about the process that wrote it. Everything is as it was read; nothing is checked yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,19 +28,26 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The record of a process whose identity is known.
-    pub fn of(pid: u32, process: &'a ProcessIdentity) -> Self {
-        Self {
-            pid: Some(i64::from(pid)),
-            start: Some(&process.start),
-            boot_id: process.boot_id.as_deref(),
-            pid_namespace: process.pid_namespace.as_deref(),
-            machine: process.machine.as_deref(),
-            ..Self::default()
-        }
+    /// Whether two records name one process: the same pid and the same start, and nothing else that both say differs.
+    /// Records that say no more than the pid are the same as far as can be known; who needs proof asks
+    /// [`Record::is_proof`] too.
+    #[must_use]
+    pub fn same_process(&self, other: &Record<'_>) -> bool {
+        let agree = |mine: Option<&str>, theirs: Option<&str>| mine.zip(theirs).is_none_or(|(a, b)| a == b);
+        self.valid_pid().is_some()
+            && (self.pid, self.start) == (other.pid, other.start)
+            && agree(self.boot_id, other.boot_id)
+            && agree(self.pid_namespace, other.pid_namespace)
+            && agree(self.machine, other.machine)
     }
 
-    /// Whether the writer told nothing but the id.
+    /// Whether the record says enough to tell its process from every other one.
+    #[must_use]
+    pub fn is_proof(&self) -> bool {
+        self.valid_pid().is_some() && self.start.is_some()
+    }
+
+    /// Whether the writer recorded nothing but the id.
     pub fn is_legacy(&self) -> bool {
         self.start.is_none() && self.boot_id.is_none() && self.pid_namespace.is_none() && self.machine.is_none()
     }

@@ -1,20 +1,6 @@
-//! What is known of one process.
+//! What the system shows of one process.
 
 use std::fmt;
-
-/// What tells a process apart from every other one that had or will have its id. All of it is opaque text, compared
-/// for equality only; a part that the system does not tell is absent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProcessIdentity {
-    /// When it started: `linux:<field 22 of /proc/PID/stat>`, `macos:<seconds>`, and so on.
-    pub start: String,
-    /// The run of the kernel it started in (`/proc/sys/kernel/random/boot_id`).
-    pub boot_id: Option<String>,
-    /// The inode number of the pid namespace that its id belongs to.
-    pub pid_namespace: Option<String>,
-    /// The machine: first 16 hex digits of SHA-256 of `jig-session` and the machine's id. Never the id itself.
-    pub machine: Option<String>,
-}
 
 /// The state of a process, as the kernel tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +43,7 @@ pub struct Process {
     pub session: Option<u32>,
     /// The device number of its controlling terminal; `None` when it has none, or when the system does not tell.
     pub terminal: Option<u64>,
-    /// When it started, in the form of [`ProcessIdentity::start`].
+    /// When it started, in the form of `process.start`: opaque text, compared for equality only.
     pub start: String,
     /// When it started, in milliseconds since 1970, as exact as the system tells. For display and for records that
     /// hold no identity; it moves with the clock.

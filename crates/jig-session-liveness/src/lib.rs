@@ -1,44 +1,33 @@
 //! Who wrote this, and is that process still running?
 //!
-//! A process id says little: ids come back. [`ProcessIdentity`] adds what tells two processes with one id apart, and is
-//! compared for equality only. The question is answered in two steps: [`Machine`] gathers [`Evidence`] (one small read
-//! of `/proc` for each process), and [`verdict`] is a pure function of a [`Record`] and that evidence, a table whose
-//! rows have numbers, so that every answer can be explained.
+//! A process id says little: ids come back. The contract's `process` object adds what tells two processes with one id
+//! apart, and is compared for equality only. The question is answered in two steps: [`Machine`] gathers [`Evidence`]
+//! (one small read of `/proc` for each process), and [`verdict`] is a pure function of a [`Record`] and that evidence,
+//! a table whose rows have numbers, so that every answer can be explained.
+//!
+//! [`Processes`] is the table of processes as the other crates see it. [`Machine`] is this machine's, [`Probes`] one
+//! look at it, and a test's own is `fake::Table`, behind the feature `fake`.
 //!
 //! Age is never evidence, nothing is read from the text of other programs, and what cannot be known is
-//! [`Verdict::Unknown`], which nobody may delete upon. The crate knows nothing of files and their formats.
+//! [`Verdict::Unknown`], which nobody may delete upon. The crate does not read files of sessions.
 
 mod contract;
 mod evidence;
+#[cfg(any(feature = "fake", test))]
+pub mod fake;
 mod identity;
 #[cfg(target_os = "linux")]
 mod linux;
 mod machine;
 #[cfg(any(not(target_os = "linux"), test))]
 mod portable;
+mod processes;
 mod verdict;
 
+pub use jig_session_schema::row::Verdict;
+
 pub use evidence::{Evidence, Probe, Record};
-pub use identity::{ProbeError, Process, ProcessIdentity, ProcessState};
+pub use identity::{ProbeError, Process, ProcessState};
 pub use machine::{Machine, Probes};
-pub use verdict::{Judgement, Rule, Verdict, verdict};
-
-/// The identity of a process, or why it cannot be told. Who asks for several keeps a [`Machine`].
-pub fn identity_of(pid: u32) -> Result<ProcessIdentity, ProbeError> {
-    Machine::new().identity_of(pid)
-}
-
-/// The identity of this process.
-pub fn current() -> Result<ProcessIdentity, ProbeError> {
-    identity_of(std::process::id())
-}
-
-/// A process as it is now: its parent, name, terminal and state.
-pub fn process(pid: u32) -> Result<Process, ProbeError> {
-    Machine::new().process(pid)
-}
-
-/// The parent of a process, the parent's parent and so on, as far as they can be read.
-pub fn ancestors(pid: u32) -> Vec<Process> {
-    Machine::new().ancestors(pid)
-}
+pub use processes::Processes;
+pub use verdict::{Judgement, Rule, verdict};

@@ -1,18 +1,19 @@
 //! This machine, read once, and the processes on it, looked at when asked.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use jig_session_schema::status;
+
 use crate::evidence::{Evidence, Probe, Record};
-use crate::identity::{ProbeError, Process, ProcessIdentity};
+use crate::identity::{ProbeError, Process};
 #[cfg(target_os = "linux")]
 use crate::linux::System;
 #[cfg(not(target_os = "linux"))]
 use crate::portable::System;
+use crate::processes::Processes;
 use crate::verdict::{Judgement, verdict};
-
-/// No chain of parents is longer; a longer one is a circle that reused ids have made.
-const LONGEST_ANCESTRY: usize = 128;
 
 /// Ids up to here are possible on every system, so the system's own limit is read only for larger ones.
 const SMALLEST_PID_MAX: u32 = 32_768;
@@ -67,53 +68,9 @@ impl Machine {
         self.system.booted_ms()
     }
 
-    /// The identity of a process.
-    pub fn identity_of(&self, pid: u32) -> Result<ProcessIdentity, ProbeError> {
-        Ok(self.identity(self.process(pid)?.start))
-    }
-
-    /// The identity of a process of this machine that was already looked at.
-    pub fn identity(&self, start: String) -> ProcessIdentity {
-        ProcessIdentity {
-            start,
-            boot_id: self.boot_id().map(str::to_owned),
-            pid_namespace: self.pid_namespace().map(str::to_owned),
-            machine: self.machine().map(str::to_owned),
-        }
-    }
-
-    /// A process as it is now.
-    pub fn process(&self, pid: u32) -> Result<Process, ProbeError> {
-        self.system.process(pid)
-    }
-
-    /// The parent of a process, the parent's parent and so on, as far as they can be read.
-    pub fn ancestors(&self, pid: u32) -> Vec<Process> {
-        let mut found: Vec<Process> = Vec::new();
-        let mut next = self.process(pid).ok().and_then(|process| process.parent);
-        while let Some(process) = next.and_then(|pid| self.process(pid).ok()) {
-            if found.len() == LONGEST_ANCESTRY || process.pid == pid || found.iter().any(|p| p.pid == process.pid) {
-                break;
-            }
-            next = process.parent;
-            found.push(process);
-        }
-        found
-    }
-
-    /// Whether no process has the id: all that can be asked of a name that holds an id and nothing else.
-    pub fn is_missing(&self, pid: u32) -> bool {
-        self.system.probe(pid) == Probe::Missing
-    }
-
     /// Gathers what the verdict on a record needs, and no more.
     pub fn evidence(&self, record: &Record<'_>) -> Evidence<'_> {
         self.evidence_with(record, |pid| self.system.probe(pid))
-    }
-
-    /// Gathers evidence and judges.
-    pub fn judge(&self, record: &Record<'_>) -> Judgement {
-        verdict(record, &self.evidence(record))
     }
 
     fn evidence_with(&self, record: &Record<'_>, probe: impl FnOnce(u32) -> Probe) -> Evidence<'_> {
@@ -142,27 +99,60 @@ impl Machine {
     }
 }
 
-/// One look around: every process is looked at once, however many records name it. Make a new one for every look.
+impl Processes for Machine {
+    fn process(&self, pid: u32) -> Result<Process, ProbeError> {
+        self.system.process(pid)
+    }
+
+    fn judge(&self, record: &Record<'_>) -> Judgement {
+        verdict(record, &self.evidence(record))
+    }
+
+    fn identity(&self, start: String) -> status::Process {
+        status::Process::new()
+            .start(Some(start))
+            .boot_id(self.boot_id().map(str::to_owned))
+            .pid_namespace(self.pid_namespace().map(str::to_owned))
+            .machine(self.machine().map(str::to_owned))
+    }
+
+    fn is_missing(&self, pid: u32) -> bool {
+        self.system.probe(pid) == Probe::Missing
+    }
+}
+
+/// One look around: every process is judged by what one question told, however many records name it. Make a new one
+/// for every look.
 #[derive(Debug)]
 pub struct Probes<'a> {
     machine: &'a Machine,
-    seen: HashMap<u32, Probe>,
+    seen: RefCell<HashMap<u32, Probe>>,
 }
 
 impl<'a> Probes<'a> {
     /// Nothing was looked at yet.
     pub fn new(machine: &'a Machine) -> Self {
-        Self { machine, seen: HashMap::new() }
+        Self { machine, seen: RefCell::default() }
     }
 
     /// As [`Machine::evidence`].
-    pub fn evidence(&mut self, record: &Record<'_>) -> Evidence<'a> {
-        let Self { machine, seen } = self;
-        machine.evidence_with(record, |pid| seen.entry(pid).or_insert_with(|| machine.system.probe(pid)).clone())
+    pub fn evidence(&self, record: &Record<'_>) -> Evidence<'a> {
+        let probe = |pid| self.machine.system.probe(pid);
+        self.machine
+            .evidence_with(record, |pid| self.seen.borrow_mut().entry(pid).or_insert_with(|| probe(pid)).clone())
+    }
+}
+
+impl Processes for Probes<'_> {
+    fn process(&self, pid: u32) -> Result<Process, ProbeError> {
+        self.machine.process(pid)
     }
 
-    /// As [`Machine::judge`].
-    pub fn judge(&mut self, record: &Record<'_>) -> Judgement {
+    fn judge(&self, record: &Record<'_>) -> Judgement {
         verdict(record, &self.evidence(record))
+    }
+
+    fn identity(&self, start: String) -> status::Process {
+        self.machine.identity(start)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jig_session_schema::row::Verdict;
+
 use crate::evidence::{Evidence, Probe, Record};
 use crate::identity::ProcessState;
 
@@ -9,44 +11,6 @@ use crate::identity::ProcessState;
 /// another process's. No process id comes back sooner on the systems that this is used on; Windows reuses them at once,
 /// and its clock is exact.
 const TOLERANCE_MS: i64 = if cfg!(windows) { 2_000 } else { 60_000 };
-
-/// Whether the process of a record still runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// It runs, and it is that very process.
-    Alive,
-    /// A process of that id runs, and nothing speaks against it.
-    AliveUnverified,
-    /// It has ended.
-    Gone,
-    /// It has ended, and another process has its id.
-    Reused,
-    /// It cannot be told from here.
-    Unknown,
-}
-
-impl Verdict {
-    /// The contract's word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Alive => "alive",
-            Self::AliveUnverified => "unverified",
-            Self::Gone => "gone",
-            Self::Reused => "reused",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Whether what the process left behind may be removed. Nothing may on missing evidence.
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Gone | Self::Reused)
-    }
-
-    /// Whether the process runs, proved or not.
-    pub fn is_alive(self) -> bool {
-        matches!(self, Self::Alive | Self::AliveUnverified)
-    }
-}
 
 /// The row of the table that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -198,14 +162,14 @@ fn here(record: &Record<'_>, evidence: &Evidence<'_>) -> Judgement {
         return judgement(Verdict::Gone, Some("zombie"), Rule::Zombie);
     }
     let Some(start) = start.as_deref() else {
-        return judgement(Verdict::AliveUnverified, Some("start unreadable"), Rule::StartHidden);
+        return judgement(Verdict::Unverified, Some("start unreadable"), Rule::StartHidden);
     };
     let Some(recorded) = record.start else {
         let younger = record.written_ms.zip(*started_ms).is_some_and(|(at, began)| began > at + TOLERANCE_MS);
         return if younger {
             judgement(Verdict::Reused, None, Rule::TooYoung)
         } else {
-            judgement(Verdict::AliveUnverified, Some("no identity"), Rule::NoIdentity)
+            judgement(Verdict::Unverified, Some("no identity"), Rule::NoIdentity)
         };
     };
     if recorded != start && Some(recorded) != own_start.as_deref() {
@@ -218,7 +182,7 @@ fn here(record: &Record<'_>, evidence: &Evidence<'_>) -> Judgement {
 /// A process that serves several sessions proves none of them by living; by ending it ends them all.
 fn shared(record: &Record<'_>, judged: Judgement) -> Judgement {
     if record.shared && judged.verdict.is_alive() {
-        return judgement(Verdict::AliveUnverified, Some("shared process"), judged.rule);
+        return judgement(Verdict::Unverified, Some("shared process"), judged.rule);
     }
     judged
 }

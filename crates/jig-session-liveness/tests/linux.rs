@@ -6,8 +6,25 @@ mod common;
 
 use common::{NOBODY, Running, Subject, again, full, is_root, open_copy, skipped, until};
 use jig_session_liveness::{
-    Machine, Probe, ProbeError, Probes, ProcessState, Record, Rule, Verdict, ancestors, current, identity_of, process,
+    Machine, Probe, ProbeError, Probes, Process, ProcessState, Processes, Record, Rule, Verdict,
 };
+use jig_session_schema::status;
+
+fn process(pid: u32) -> Result<Process, ProbeError> {
+    Machine::new().process(pid)
+}
+
+fn identity_of(pid: u32) -> Result<status::Process, ProbeError> {
+    Machine::new().identity_of(pid)
+}
+
+fn current() -> Result<status::Process, ProbeError> {
+    identity_of(std::process::id())
+}
+
+fn ancestors(pid: u32) -> Vec<Process> {
+    Machine::new().ancestors(pid)
+}
 
 fn judge(subject: &Subject) -> (Verdict, Option<&'static str>, Rule) {
     let judged = Machine::new().judge(&subject.record());
@@ -17,7 +34,8 @@ fn judge(subject: &Subject) -> (Verdict, Option<&'static str>, Rule) {
 #[test]
 fn this_process_is_alive() {
     let own = current().expect("it runs");
-    assert!(own.start.strip_prefix("linux:").is_some_and(|ticks| ticks.parse::<u64>().is_ok()), "{}", own.start);
+    let start = own.start.as_deref().expect("shown");
+    assert!(start.strip_prefix("linux:").is_some_and(|ticks| ticks.parse::<u64>().is_ok()), "{start}");
     assert_eq!(own.boot_id.as_deref().map(str::len), Some(36));
     assert!(own.pid_namespace.as_deref().is_some_and(|inode| inode.parse::<u64>().is_ok()));
     let hex = |text: &str| text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -90,13 +108,13 @@ fn absurd_ids_are_no_process() {
     let own = current().expect("it runs");
     let machine = Machine::new();
     for pid in [0, -1, -2, i64::MIN, i64::from(i32::MAX), 2_147_483_648, 4_294_967_295, 4_294_967_296, i64::MAX] {
-        let judged = machine.judge(&Record { pid: Some(pid), ..Record::of(1, &own) });
+        let judged = machine.judge(&Record { pid: Some(pid), ..Record::of(Some(1), Some(&own)) });
         assert_eq!((judged.verdict, judged.rule), (Verdict::Unknown, Rule::BadPid), "{pid}");
     }
     for pid in [0, u32::MAX, i32::MAX as u32, 2_147_483_648] {
         assert_eq!(identity_of(pid), Err(ProbeError::Missing), "{pid}");
     }
-    let judged = machine.judge(&Record { pid: None, ..Record::of(1, &own) });
+    let judged = machine.judge(&Record { pid: None, ..Record::of(Some(1), Some(&own)) });
     assert_eq!((judged.verdict, judged.rule), (Verdict::Unknown, Rule::NoPid));
 }
 
@@ -113,7 +131,7 @@ fn a_thread_id_is_not_the_process_that_had_it() {
     assert_ne!(id, std::process::id());
     // Recorded by a process that started at another time, as every former owner of the number did.
     let mut identity = current().expect("it runs");
-    identity.start = "linux:1".to_owned();
+    identity.start = Some("linux:1".to_owned());
     assert_eq!(judge(&Subject { pid: id, identity }).0, Verdict::Reused);
     drop(stop);
     thread.join().expect("no panic");
@@ -170,7 +188,7 @@ fn one_look_sees_one_moment() {
     let child = Running::sleeping();
     let subject = Subject::of(child.id());
     let machine = Machine::new();
-    let mut look = Probes::new(&machine);
+    let look = Probes::new(&machine);
     assert_eq!(look.judge(&subject.record()).verdict, Verdict::Alive);
     child.end();
     assert_eq!(look.judge(&subject.record()).verdict, Verdict::Alive);
@@ -229,7 +247,7 @@ fn the_process_of_another_user_is_alive() {
 fn a_hidden_process_is_alive_unverified() {
     const NAME: &str = "a_hidden_process_is_alive_unverified";
     if let Some(subject) = Subject::given() {
-        assert_eq!(judge(&subject), (Verdict::AliveUnverified, Some("start unreadable"), Rule::StartHidden));
+        assert_eq!(judge(&subject), (Verdict::Unverified, Some("start unreadable"), Rule::StartHidden));
         assert_eq!(identity_of(subject.pid), Err(ProbeError::Hidden));
         assert!(!Machine::new().is_missing(subject.pid));
         let gone = Subject { pid: Running::sleeping().end(), identity: subject.identity };
@@ -277,7 +295,7 @@ fn a_foreign_process_folder_is_not_believed() {
         assert_eq!(current(), Err(ProbeError::Hidden));
         let child = Running::sleeping();
         let record = Record { pid: Some(i64::from(child.id())), ..Record::default() };
-        assert_eq!(Machine::new().judge(&record).verdict, Verdict::AliveUnverified);
+        assert_eq!(Machine::new().judge(&record).verdict, Verdict::Unverified);
         let gone = Record { pid: Some(i64::from(child.end())), ..Record::default() };
         assert_eq!(Machine::new().judge(&gone).verdict, Verdict::Gone);
         return;
@@ -300,7 +318,7 @@ fn another_time_namespace_changes_nothing() {
         assert_ne!(identity_of(subject.pid).expect("it runs").start, subject.identity.start, "the clock is shifted");
         assert_eq!(judge(&subject), (Verdict::Alive, None, Rule::SameStart));
         let mut other = subject;
-        other.identity.start = "linux:1".to_owned();
+        other.identity.start = Some("linux:1".to_owned());
         assert_eq!(judge(&other).0, Verdict::Reused);
         return;
     }
@@ -335,7 +353,7 @@ fn no_live_process_is_called_gone() {
         let subject = &subjects[round % subjects.len()];
         let judged = Machine::new().judge(&subject.record());
         let legacy = Machine::new().judge(&Record { pid: Some(i64::from(subject.pid)), ..Record::default() });
-        if judged.verdict != Verdict::Alive || legacy.verdict != Verdict::AliveUnverified {
+        if judged.verdict != Verdict::Alive || legacy.verdict != Verdict::Unverified {
             wrong.push((subject.pid, judged, legacy));
         }
     }
@@ -375,7 +393,8 @@ fn no_dead_process_is_called_alive() {
 /// The kernel dates starts in ticks of 10 ms. A number that came back within one tick could not be told from its former
 /// owner; no system gives a number again so soon, and this test must not either.
 fn a_tick_passes(subject: &Subject) {
-    let ticks: i64 = subject.identity.start.trim_start_matches("linux:").parse().expect("a number");
+    let ticks: i64 =
+        subject.identity.start.as_deref().expect("recorded").trim_start_matches("linux:").parse().expect("a number");
     let per_second = i64::try_from(rustix::param::clock_ticks_per_second()).expect("small");
     until("the next tick", || {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);

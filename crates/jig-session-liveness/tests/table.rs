@@ -1,6 +1,6 @@
 //! The table of verdicts, row by row.
 
-use jig_session_liveness::Verdict::{Alive, AliveUnverified, Gone, Reused, Unknown};
+use jig_session_liveness::Verdict::{Alive, Gone, Reused, Unknown, Unverified};
 use jig_session_liveness::{Evidence, Probe, ProcessState, Record, Rule, Verdict, verdict};
 
 const BOOT: i64 = 1_700_000_000_000;
@@ -128,8 +128,8 @@ fn rows() -> Vec<Row> {
     let undated = Record { written_ms: None, ..legacy() };
     rows.push(("before the boot", old, evidence(same()), Gone, Some("rebooted"), Rule::BeforeBoot));
     rows.push(("before a boot, not here", network, evidence(same()), Unknown, Some("no identity"), Rule::BeforeBoot));
-    rows.push(("within the slack", recent, at_boot_probe(), AliveUnverified, Some("no identity"), Rule::NoIdentity));
-    rows.push(("undated", undated, evidence(same()), AliveUnverified, Some("no identity"), Rule::NoIdentity));
+    rows.push(("within the slack", recent, at_boot_probe(), Unverified, Some("no identity"), Rule::NoIdentity));
+    rows.push(("undated", undated, evidence(same()), Unverified, Some("no identity"), Rule::NoIdentity));
 
     let other_namespace = Record { pid_namespace: Some("4026532000"), ..record() };
     for probe in [same(), Probe::Missing] {
@@ -158,15 +158,15 @@ fn rows() -> Vec<Row> {
         started_ms: None,
     };
     rows.push(("other time namespace", record(), evidence(shifted), Alive, None, Rule::SameStart));
-    rows.push(("hidden", record(), evidence(hidden()), AliveUnverified, Some("start unreadable"), Rule::StartHidden));
+    rows.push(("hidden", record(), evidence(hidden()), Unverified, Some("start unreadable"), Rule::StartHidden));
 
     rows.push(("too young", legacy(), evidence(younger(60_001)), Reused, None, Rule::TooYoung));
     for ms in [60_000, 0, -900_000] {
         let probe = evidence(younger(ms));
-        rows.push(("old enough", legacy(), probe, AliveUnverified, Some("no identity"), Rule::NoIdentity));
+        rows.push(("old enough", legacy(), probe, Unverified, Some("no identity"), Rule::NoIdentity));
     }
     let partly = Record { start: None, ..record() };
-    rows.push(("start not recorded", partly, evidence(same()), AliveUnverified, Some("no identity"), Rule::NoIdentity));
+    rows.push(("start not recorded", partly, evidence(same()), Unverified, Some("no identity"), Rule::NoIdentity));
     for errno in [Some(24), Some(23), Some(12), Some(5), None] {
         let failed = evidence(Probe::Failed(errno));
         rows.push(("failed", record(), failed.clone(), Unknown, Some("probe failed"), Rule::ProbeFailed));
@@ -181,7 +181,7 @@ fn rows() -> Vec<Row> {
 
     // A process that serves several sessions: living it proves none of them, ended it ends all of them.
     let shared = Record { shared: true, ..record() };
-    rows.push(("shared", shared, evidence(same()), AliveUnverified, Some("shared process"), Rule::SameStart));
+    rows.push(("shared", shared, evidence(same()), Unverified, Some("shared process"), Rule::SameStart));
     rows.push(("shared, ended", shared, evidence(Probe::Missing), Gone, None, Rule::NoProcess));
     rows.push(("shared, reused", shared, evidence(exists(Live, "linux:101")), Reused, None, Rule::OtherStart));
     rows
@@ -236,7 +236,37 @@ fn age_is_no_evidence() {
     for age in [0, 3_600_000, 7 * 86_400_000, 365 * 86_400_000] {
         let old = Record { written_ms: Some(BOOT - age), ..record() };
         assert_eq!(verdict(&old, &evidence(same())).verdict, Alive);
-        assert_eq!(verdict(&old, &evidence(hidden())).verdict, AliveUnverified);
+        assert_eq!(verdict(&old, &evidence(hidden())).verdict, Unverified);
         assert_eq!(verdict(&old, &evidence(Probe::Failed(None))).verdict, Unknown);
     }
+}
+
+#[test]
+fn two_records_are_one_process_by_pid_start_and_nothing_that_differs() {
+    let other_pid = Record { pid: Some(4712), ..record() };
+    let other_start = Record { start: Some("linux:101"), ..record() };
+    let no_start = Record { start: None, ..record() };
+    let other_boot = Record { boot_id: Some("boot-b"), ..record() };
+    let other_namespace = Record { pid_namespace: Some("1"), ..record() };
+    let other_machine = Record { machine: Some("machine-b"), ..record() };
+    let start_alone = Record { boot_id: None, pid_namespace: None, machine: None, ..record() };
+    let later = Record { written_ms: Some(1), file_ms: Some(2), local: false, shared: true, ..record() };
+    for (name, other, same) in [
+        ("itself", record(), true),
+        ("written at another time", later, true),
+        ("says less", start_alone, true),
+        ("another pid", other_pid, false),
+        ("another start", other_start, false),
+        ("no start", no_start, false),
+        ("another boot", other_boot, false),
+        ("another namespace", other_namespace, false),
+        ("another machine", other_machine, false),
+    ] {
+        assert_eq!((record().same_process(&other), other.same_process(&record())), (same, same), "{name}");
+    }
+    assert!(legacy().same_process(&legacy()) && !legacy().is_proof(), "the same as far as can be known");
+    let no_pid = Record { pid: None, ..record() };
+    assert!(!no_pid.same_process(&no_pid) && !no_pid.is_proof());
+    let no_process = Record { pid: Some(0), ..record() };
+    assert!(!no_process.same_process(&no_process) && !no_process.is_proof());
 }

@@ -9,7 +9,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 pub mod around;
-pub mod processes;
 mod publisher;
 pub mod reduce;
 

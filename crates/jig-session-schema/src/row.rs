@@ -94,6 +94,12 @@ impl Verdict {
     pub fn is_over(self) -> bool {
         matches!(self, Self::Gone | Self::Reused)
     }
+
+    /// Whether the process runs, proved or not.
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        matches!(self, Self::Alive | Self::Unverified)
+    }
 }
 
 open_words! {

@@ -1,21 +1,9 @@
 //! What one file gives: a session, or a problem.
 
 use jig_session_atomic::Stamp;
-use jig_session_liveness::{Judgement, Probes, Record};
-use jig_session_schema::row::{Detail, Problem, ProblemReason, Row, Verdict};
+use jig_session_liveness::{Processes, Record};
+use jig_session_schema::row::{Detail, Problem, ProblemReason, Row};
 use jig_session_schema::status::Process;
-
-/// Where verdicts come from: [`Probes`] asks the system, one question a process; tests answer by themselves.
-pub trait Judge {
-    /// Judges whether the process of a record still runs.
-    fn judge(&mut self, record: &Record<'_>) -> Judgement;
-}
-
-impl Judge for Probes<'_> {
-    fn judge(&mut self, record: &Record<'_>) -> Judgement {
-        Probes::judge(self, record)
-    }
-}
 
 /// One session: its row, and what its file says beyond the row.
 #[derive(Clone, Debug)]
@@ -42,25 +30,19 @@ impl Session {
     /// What the file says about the process that wrote it.
     #[must_use]
     pub fn record(&self) -> Record<'_> {
-        let process = self.process.as_ref();
         let stamps = [self.row.started_at, self.row.updated_at];
         Record {
-            pid: self.row.pid.map(i64::from),
-            start: process.and_then(|process| process.start.as_deref()),
-            boot_id: process.and_then(|process| process.boot_id.as_deref()),
-            pid_namespace: process.and_then(|process| process.pid_namespace.as_deref()),
-            machine: process.and_then(|process| process.machine.as_deref()),
-            shared: process.is_some_and(Process::is_shared),
             written_ms: stamps.into_iter().flatten().map(|stamp| stamp.epoch_ms()).max(),
             file_ms: Some(self.stamp.modified_ms()),
             local: self.local,
+            ..Record::of(self.row.pid, self.process.as_ref())
         }
     }
 
     /// Sets the verdict.
-    pub(crate) fn judge(&mut self, judge: &mut dyn Judge) {
-        let judged = judge.judge(&self.record());
-        self.row.verdict = Verdict::parse(judged.verdict.word()).unwrap_or_default();
+    pub(crate) fn judge(&mut self, processes: &dyn Processes) {
+        let judged = processes.judge(&self.record());
+        self.row.verdict = judged.verdict;
         self.row.detail = if self.exited { Some(Detail::EXITED) } else { judged.detail.and_then(Detail::new) };
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Store`] looks at two folders, the contract's own (status v1) and pi-king's, one directory read and one bounded read
 //! a file. Each file gives a [`Session`] or a problem; one bad entry never hides another, and a folder that cannot be
-//! read is an error, never an empty list. Verdicts come from a [`Judge`], so that tests bring their own. What is listed,
+//! read is an error, never an empty list. Verdicts come from a table of [`Processes`](jig_session_liveness::Processes), so that tests bring their own. What is listed,
 //! and in which order, are pure functions ([`listed`], [`by_urgency`]); what changed between two looks is a [`Tracker`]'s
 //! work. [`Hints`] only say when to look sooner: polling is the truth.
 //!
@@ -21,7 +21,7 @@ mod status;
 mod store;
 
 pub use changes::{Change, Tracker, Why};
-pub use entry::{Judge, Session};
+pub use entry::Session;
 pub use hints::Hints;
 pub use join::{is_live, joined, listed};
 pub use order::by_urgency;

@@ -8,12 +8,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use jig_session_atomic::{Error, PrivateDir, Reason, Removal, Stamp};
-use jig_session_liveness::Record;
+use jig_session_liveness::{Processes, Record};
 use jig_session_schema::limits::{STATUS_BYTES, UNPARSABLE_AGE};
 use jig_session_schema::names::{FileName, file_name, lock_name};
 use jig_session_schema::row::{ProblemReason, Summary};
 
-use crate::entry::Judge;
 use crate::status;
 
 /// A temporary this old belongs to nobody: no write lasts an hour.
@@ -46,10 +45,10 @@ pub struct Plan {
 ///
 /// # Errors
 /// When a folder cannot be read. A single file that cannot be removed is told in the result.
-pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, judge: &mut dyn Judge) -> Result<Pruned, Error> {
+pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, processes: &dyn Processes) -> Result<Pruned, Error> {
     let mut pruned = Pruned::default();
     if let Some(dir) = PrivateDir::open_existing(sessions)? {
-        let mut pruner = Pruner { dir: &dir, plan, judge: &mut *judge, pruned: &mut pruned };
+        let mut pruner = Pruner { dir: &dir, plan, processes, pruned: &mut pruned };
         let mut names = dir.list()?;
         names.sort_unstable();
         for name in &names {
@@ -61,7 +60,7 @@ pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, judge: &mut dyn Judg
         pruner.locks(&names);
     }
     if let Some(dir) = PrivateDir::open_existing(requests)? {
-        let mut pruner = Pruner { dir: &dir, plan, judge, pruned: &mut pruned };
+        let mut pruner = Pruner { dir: &dir, plan, processes, pruned: &mut pruned };
         for name in dir.list()? {
             pruner.temporary(&name);
         }
@@ -72,7 +71,7 @@ pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, judge: &mut dyn Judg
 struct Pruner<'a> {
     dir: &'a PrivateDir,
     plan: &'a Plan,
-    judge: &'a mut dyn Judge,
+    processes: &'a dyn Processes,
     pruned: &'a mut Pruned,
 }
 
@@ -93,12 +92,12 @@ impl Pruner<'_> {
         };
         match status::session(stem, String::new(), &bytes, stamp, self.dir.is_local()) {
             Ok(session) => {
-                let judged = self.judge.judge(&session.record());
+                let judged = self.processes.judge(&session.record());
                 if judged.verdict.is_over() {
-                    self.remove(name, &stamp, judged.verdict.word());
+                    self.remove(name, &stamp, judged.verdict.as_str());
                 } else if !judged.verdict.is_alive() {
                     let why = judged.detail.unwrap_or(judged.rule.text());
-                    self.keep(name, &format!("{}: {why}", judged.verdict.word()));
+                    self.keep(name, &format!("{}: {why}", judged.verdict.as_str()));
                 }
             }
             // What parses and is wrong in another way may be a newer program's: it is nobody's to remove.
@@ -127,12 +126,11 @@ impl Pruner<'_> {
         let Some(FileName::Temporary { pid, .. }) = name.to_str().map(file_name) else { return };
         let Ok(Some(stamp)) = self.dir.stamp(name) else { return };
         let at = Some(stamp.modified_ms());
-        let record =
-            Record { pid: Some(i64::from(pid)), written_ms: at, local: self.dir.is_local(), ..Record::default() };
-        let judged = self.judge.judge(&record);
+        let record = Record { written_ms: at, local: self.dir.is_local(), ..Record::of(Some(pid), None) };
+        let judged = self.processes.judge(&record);
         let abandoned = self.plan.now_ms.saturating_sub(stamp.modified_ms()) > ABANDONED_MS;
         if judged.verdict.is_over() {
-            self.remove(name, &stamp, judged.verdict.word());
+            self.remove(name, &stamp, judged.verdict.as_str());
         } else if abandoned {
             self.remove(name, &stamp, "abandoned");
         }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_atomic::{EntryProblem, Error, PrivateDir, Reason, Stamp};
+use jig_session_liveness::Processes;
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::row::{Problem, ProblemReason};
 
 use crate::card;
-use crate::entry::{Judge, Session, problem};
+use crate::entry::{Session, problem};
 use crate::status;
 
 /// A file whose stamp is at least this much older than the look at it is what it was: within one tick of the file
@@ -55,13 +56,13 @@ impl Store {
     /// # Errors
     /// When the contract's own folder cannot be read. pi-king's is another program's: what is wrong with it is one
     /// problem among the others.
-    pub fn look(&mut self, judge: &mut dyn Judge) -> Result<Look, Error> {
+    pub fn look(&mut self, processes: &dyn Processes) -> Result<Look, Error> {
         let mut look = Look::default();
         self.own.read_all(&mut self.buffer, &mut look)?;
         if let Err(error) = self.king.read_all(&mut self.buffer, &mut look) {
             look.problems.push(folder_problem(&self.king.path, &error));
         }
-        judge_all(&mut look, judge);
+        judge_all(&mut look, processes);
         Ok(look)
     }
 
@@ -70,20 +71,20 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::look`].
-    pub fn look_again(&mut self, judge: &mut dyn Judge, now_ms: i64) -> Result<Look, Error> {
+    pub fn look_again(&mut self, processes: &dyn Processes, now_ms: i64) -> Result<Look, Error> {
         let mut look = Look::default();
         self.own.read_changed(&mut self.buffer, &mut look, now_ms)?;
         if let Err(error) = self.king.read_changed(&mut self.buffer, &mut look, now_ms) {
             look.problems.push(folder_problem(&self.king.path, &error));
         }
-        judge_all(&mut look, judge);
+        judge_all(&mut look, processes);
         Ok(look)
     }
 }
 
-fn judge_all(look: &mut Look, judge: &mut dyn Judge) {
+fn judge_all(look: &mut Look, processes: &dyn Processes) {
     for session in &mut look.sessions {
-        session.judge(judge);
+        session.judge(processes);
     }
 }
 
@@ -240,27 +241,19 @@ impl<'a> Place<'a> {
 mod tests {
     use std::fs;
 
-    use jig_session_liveness::{Judgement, Record, Rule, Verdict as Judged};
+    use jig_session_liveness::fake::Table;
+    use jig_session_liveness::{Judgement, Rule};
     use jig_session_schema::row::{Detail, Verdict};
     use serde_json::json;
 
     use super::*;
 
-    /// Answers by the pid alone, and counts the questions.
-    #[derive(Default)]
-    struct Answers {
-        asked: usize,
-    }
-
-    impl Judge for Answers {
-        fn judge(&mut self, record: &Record<'_>) -> Judgement {
-            self.asked += 1;
-            match record.pid {
-                Some(1) => Judgement { verdict: Judged::Alive, detail: Some("stopped"), rule: Rule::SameStart },
-                Some(2) => Judgement { verdict: Judged::Gone, detail: None, rule: Rule::NoProcess },
-                _ => Judgement { verdict: Judged::Unknown, detail: Some("no identity"), rule: Rule::NoPid },
-            }
-        }
+    /// Process 1 is stopped, 2 is gone, and every other one runs.
+    fn table() -> Table {
+        let table = Table::new();
+        table.judge_as(1, Judgement { verdict: Verdict::Alive, detail: Some("stopped"), rule: Rule::SameStart });
+        table.set(2, Verdict::Gone);
+        table
     }
 
     struct Fixture {
@@ -290,7 +283,7 @@ mod tests {
         }
 
         fn again(&mut self, now_ms: i64) -> Vec<(String, String)> {
-            let look = self.store.look_again(&mut Answers::default(), now_ms).expect("a look");
+            let look = self.store.look_again(&table(), now_ms).expect("a look");
             let mut found: Vec<_> = look.sessions.into_iter().map(|s| (s.row.session, s.row.cwd)).collect();
             found.sort();
             found
@@ -308,9 +301,9 @@ mod tests {
         for quiet in [".alive.json.tmp-1-00000000", "notes", ".hidden.json"] {
             fs::write(fixture.path(quiet), "{").expect("written");
         }
-        let mut answers = Answers::default();
-        let mut look = fixture.store.look(&mut answers).expect("a look");
-        assert_eq!(answers.asked, 2);
+        let table = table();
+        let mut look = fixture.store.look(&table).expect("a look");
+        assert_eq!(table.judged(), 2);
         look.sessions.sort_by(|a, b| a.row.session.cmp(&b.row.session));
         let verdicts: Vec<_> = look.sessions.iter().map(|s| (s.row.verdict, s.row.detail.clone())).collect();
         assert_eq!(verdicts, [(Verdict::Alive, Some(Detail::STOPPED)), (Verdict::Gone, None)]);
@@ -325,12 +318,12 @@ mod tests {
     fn no_folder_is_empty_and_a_bad_one_an_error() {
         let mut fixture = Fixture::new();
         fs::remove_dir(fixture.root.path().join("sessions")).expect("removed");
-        let look = fixture.store.look(&mut Answers::default()).expect("a look");
+        let look = fixture.store.look(&table()).expect("a look");
         assert!(look.sessions.is_empty() && look.problems.is_empty());
         fs::write(fixture.root.path().join("sessions"), "").expect("written");
-        let error = fixture.store.look(&mut Answers::default()).expect_err("no folder");
+        let error = fixture.store.look(&table()).expect_err("no folder");
         assert!(error.is_unsafe() && error.to_string().contains("sessions"), "{error}");
-        assert!(fixture.store.look_again(&mut Answers::default(), 0).is_err());
+        assert!(fixture.store.look_again(&table(), 0).is_err());
     }
 
     #[test]
@@ -339,7 +332,7 @@ mod tests {
         fixture.write("alive", 1, "/a");
         fs::remove_dir(fixture.root.path().join("king")).expect("removed");
         fs::write(fixture.root.path().join("king"), "").expect("written");
-        let look = fixture.store.look(&mut Answers::default()).expect("a look");
+        let look = fixture.store.look(&table()).expect("a look");
         assert_eq!(look.sessions.len(), 1);
         assert_eq!(look.problems[0].reason, ProblemReason::UNREADABLE);
     }

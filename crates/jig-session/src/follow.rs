@@ -39,7 +39,7 @@ impl<'a> Follow<'a> {
             self.app.note(&format!("{trouble}; looking every {} s instead", POLL_INTERVAL.as_secs()));
         }
         let now = self.app.now();
-        let look = self.store.look_again(&mut Probes::new(&self.machine), now.epoch_ms());
+        let look = self.store.look_again(&Probes::new(&self.machine), now.epoch_ms());
         self.looked = Some(Instant::now());
         Ok(View::of(look?, now))
     }

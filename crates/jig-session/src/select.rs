@@ -2,7 +2,7 @@
 //!
 //! The first rule that matches anything decides, so that an exact id is never made ambiguous by a longer one.
 
-use jig_session_liveness::ancestors;
+use jig_session_liveness::{Machine, Processes};
 use jig_session_schema::row::{ProblemReason, Row};
 use jig_session_store::{Session, is_live};
 
@@ -58,8 +58,11 @@ pub(crate) fn choose<'a>(sessions: &'a [Session], wanted: &str) -> Vec<&'a Sessi
 fn here<'a>(app: &App, view: &'a View) -> Result<&'a Session, Failure> {
     let live: Vec<&Session> = view.sessions.iter().filter(|s| is_live(&s.row) && s.row.host.is_none()).collect();
     let of_pid = |pid: u32| live.iter().copied().filter(|s| s.row.pid == Some(pid)).collect::<Vec<_>>();
-    let above =
-        ancestors(std::process::id()).into_iter().map(|process| of_pid(process.pid)).find(|found| !found.is_empty());
+    let above = Machine::new()
+        .ancestors(std::process::id())
+        .into_iter()
+        .map(|process| of_pid(process.pid))
+        .find(|found| !found.is_empty());
     let found = above.unwrap_or_else(|| in_this_terminal(app, &live));
     match found.as_slice() {
         [] => {

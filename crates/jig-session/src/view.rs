@@ -54,7 +54,7 @@ impl View {
 pub(crate) fn load(app: &App) -> Result<View, Failure> {
     let mut store = store(app);
     let machine = Machine::new();
-    let look = store.look(&mut Probes::new(&machine))?;
+    let look = store.look(&Probes::new(&machine))?;
     Ok(View::of(look, app.now()))
 }
 

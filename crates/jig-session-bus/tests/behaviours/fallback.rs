@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use jig_session_atomic::PrivateDir;
-use jig_session_bus::{Life, fallback};
+use jig_session_bus::fallback;
+use jig_session_liveness::Verdict;
 use serde_json::json;
 
 use crate::town::{NOON, Town, names, session};
@@ -80,10 +81,10 @@ fn a_dead_holder_and_its_dead_heirs_hold_nothing() {
     let a = session("s-a", 11);
     leave(&town, "lock.holder", &held_by(77, "boot-1"), 0);
     leave(&town, &format!("lock.holder-{:016x}", 77), &held_by(78, "boot-1"), 0);
-    town.life(77, Life::Gone);
+    town.life(77, Verdict::Gone);
     let refused = town.claim(&a, "src");
     assert_eq!(refused.message.expect("words"), "the bus is busy: process 78 holds its lock", "its heir runs");
-    town.life(78, Life::Gone);
+    town.life(78, Verdict::Gone);
     assert!(town.claim(&a, "src").ok);
     assert_eq!(files(&town), ["lock", "lock.fallback"], "the chain goes with the lock");
 }
@@ -93,13 +94,13 @@ fn nobody_is_passed_over_for_want_of_evidence() {
     let town = town();
     let a = session("s-a", 11);
     leave(&town, "lock.holder", &held_by(77, "boot-1"), 400 * 24 * 3_600_000);
-    town.life(77, Life::Unknown);
+    town.life(77, Verdict::Unknown);
     let refused = town.claim(&a, "src");
     assert_eq!(refused.code.as_deref(), Some("busy"));
     assert!(refused.message.expect("words").contains("process 77 of another container or machine"));
     assert!(refused.hint.expect("a way out").contains(&format!("rm '{}'", lock(&town).display())));
     // No start is no identity.
-    town.life(78, Life::Gone);
+    town.life(78, Verdict::Gone);
     leave(&town, "lock.holder", &json!({ "schema": 1, "token": "0123456789abcdef", "pid": 78 }).to_string(), 0);
     assert_eq!(town.claim(&a, "src").code.as_deref(), Some("busy"));
     // Another boot of a machine that looks like this one: a file made during this boot may be a copy's of this machine.

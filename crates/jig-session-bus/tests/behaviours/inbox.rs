@@ -1,6 +1,7 @@
 use std::fs;
 
 use jig_session_bus::Call;
+use jig_session_liveness::Verdict;
 use jig_session_schema::bus_result::BusResult;
 
 use crate::town::{NOON, Town, result, session, tree};
@@ -74,7 +75,7 @@ fn mail_of_a_reader_that_died_comes_back_at_the_next_call() {
     std::mem::forget(done);
     town.be(902);
     assert!(town.texts(&b).is_empty(), "the other reader still runs");
-    town.runs(901, false);
+    town.life(901, Verdict::Gone);
     assert_eq!(town.texts(&b), ["one"]);
     assert!(town.files("inbox/s-b").iter().all(|name| !name.starts_with(".taken")));
 }

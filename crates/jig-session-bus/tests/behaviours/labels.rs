@@ -1,6 +1,6 @@
 use std::fs;
 
-use jig_session_bus::Life;
+use jig_session_liveness::Verdict;
 
 use crate::town::{Town, session};
 
@@ -31,7 +31,7 @@ fn a_dead_sessions_label_is_free_at_once() {
     // 24
     let town = Town::new();
     town.join_as(&session("s-a", 11), Some("api"));
-    town.life(11, Life::Gone);
+    town.life(11, Verdict::Gone);
     assert_eq!(town.join_as(&session("s-b", 12), Some("api")).label.as_deref(), Some("api"));
 }
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use jig_session_bus::Life;
+use jig_session_liveness::Verdict;
 use jig_session_schema::bus_result::MemberState;
 
 use crate::town::{Town, calls, session, unproven};
@@ -13,7 +13,7 @@ fn a_dead_process_is_gone_at_once() {
     town.join_as(&a, Some("a"));
     town.claim(&a, "src/api");
     town.join_as(&b, Some("b"));
-    town.life(11, Life::Gone);
+    town.life(11, Verdict::Gone);
     let status = town.status(&session("s-x", 13));
     let gone = status.members.iter().find(|member| member.id == "s-a").expect("its row stays");
     assert_eq!((gone.state, gone.claims), (MemberState::Gone, 0));
@@ -32,7 +32,7 @@ fn a_claim_is_free_before_any_prune() {
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.claim(&a, "src");
     town.join(&b);
-    town.life(11, Life::Gone);
+    town.life(11, Verdict::Gone);
     assert!(town.check(&b, "src/api").ok);
     assert_eq!(town.files("claims").len(), 1, "a check writes nothing");
     assert!(town.claim(&b, "src/api").ok);
@@ -67,7 +67,7 @@ fn a_member_elsewhere_is_not_called_dead() {
     let town = Town::new();
     let a = session("s-a", 11);
     town.join_as(&a, Some("a"));
-    town.life(11, Life::Unknown);
+    town.life(11, Verdict::Unknown);
     assert_eq!(town.status(&a).members[0].state, MemberState::Live);
     town.claim(&a, "src");
     assert!(!town.claim(&session("s-b", 12), "src").ok);

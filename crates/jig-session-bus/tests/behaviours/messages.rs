@@ -1,6 +1,7 @@
 use std::fs;
 
-use jig_session_bus::{Call, Life};
+use jig_session_bus::Call;
+use jig_session_liveness::Verdict;
 use jig_session_schema::bus::{ListenMode, MessageKind};
 use jig_session_schema::bus_result::{BusResult, MemberState, SendResult};
 
@@ -45,7 +46,7 @@ fn only_an_event_goes_to_everybody() {
         assert_eq!((refused.ok, refused.code.as_deref()), (false, Some("refused")), "{kind}");
     }
     town.join_as(&session("s-gone", 14), Some("gone"));
-    town.life(14, Life::Gone);
+    town.life(14, Verdict::Gone);
     town.join_as(&session("s-mute", 15), Some("mute"));
     town.pass(600_001);
     for me in [&a, &b, &c] {
@@ -88,7 +89,7 @@ fn targets_are_ids_labels_and_pieces() {
     assert_eq!(ambiguous.code.as_deref(), Some("ambiguous"));
     let words = ambiguous.message.expect("words");
     assert!(words.contains("019fb27c-6804-7fa5-a") && words.contains("019fb27c-6804-7fa6-b"), "{words}");
-    town.life(12, Life::Gone);
+    town.life(12, Verdict::Gone);
     let gone = town.send(&a, "b", "x");
     assert_eq!(gone.code.as_deref(), Some("refused"));
     assert!(gone.message.expect("words").contains("gone"));
@@ -99,7 +100,7 @@ fn targets_are_ids_labels_and_pieces() {
 #[test]
 fn a_dead_namesake_makes_no_target_ambiguous() {
     let (town, [a, ..]) = trio();
-    town.life(12, Life::Gone);
+    town.life(12, Verdict::Gone);
     let heir = session("s-heir", 22);
     town.join_as(&heir, Some("b"));
     assert!(town.send(&a, "b", "for the living").ok);
@@ -115,7 +116,7 @@ fn a_stale_peer_is_written_to_with_a_warning() {
     town.open().beat(&a).expect("beaten");
     town.join_as(&a, Some("a"));
     // It is not pruned: nobody has evidence about it.
-    town.life(31, Life::Unknown);
+    town.life(31, Verdict::Unknown);
     town.join_as(&quiet, Some("quiet"));
     town.pass(7_200_001);
     town.join_as(&a, Some("a"));

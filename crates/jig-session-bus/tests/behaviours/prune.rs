@@ -1,6 +1,6 @@
 use std::fs;
 
-use jig_session_bus::Life;
+use jig_session_liveness::Verdict;
 
 use crate::town::{Town, session, unproven};
 
@@ -112,7 +112,7 @@ fn a_dead_members_inbox_with_mail_stays() {
     town.join_as(&a, Some("a"));
     town.join_as(&b, Some("b"));
     town.send(&a, "b", "keep");
-    town.life(12, Life::Gone);
+    town.life(12, Verdict::Gone);
     town.pass(600_001);
     town.join_as(&a, Some("a"));
     assert_eq!(town.files("sessions"), ["s-a.json"]);
@@ -131,7 +131,7 @@ fn a_status_prunes_whatever_its_look_finds() {
     type Litter = (&'static str, &'static str, fn(&Town));
     let cases: [Litter; 10] = [
         ("claims", "s", |town| drop(fs::remove_file(town.folder().join("sessions/s-b.json")))),
-        ("claims", "s", |town| town.life(12, Life::Gone)),
+        ("claims", "s", |town| town.life(12, Verdict::Gone)),
         ("sessions", "s-b.json", |town| {
             town.pass(600_001);
             town.open().beat(&session("s-a", 11)).expect("beaten");
@@ -144,10 +144,10 @@ fn a_status_prunes_whatever_its_look_finds() {
         ("claims", ".s.json.tmp-77-0123abcd", |town| litter(town, "claims/.s.json.tmp-77-0123abcd")),
         ("", ".bus.json.tmp-77-0123abcd", |town| litter(town, ".bus.json.tmp-77-0123abcd")),
         ("inbox/s-b", ".m.json.tmp-77-0123abcd", |town| litter(town, "inbox/s-b/.m.json.tmp-77-0123abcd")),
-        ("inbox/s-b", ".taken-77-7", |town| {
-            let taken = town.folder().join("inbox/s-b/.taken-77-7");
+        ("inbox/s-b", ".taken-77-77", |town| {
+            let taken = town.folder().join("inbox/s-b/.taken-77-77");
             fs::create_dir(&taken).expect("a folder");
-            town.runs(77, false);
+            town.life(77, Verdict::Gone);
         }),
         ("quarantine", "old.json", |town| {
             fs::create_dir_all(town.folder().join("quarantine")).expect("a folder");
@@ -173,7 +173,7 @@ fn a_status_prunes_whatever_its_look_finds() {
 
 /// A temporary whose writer is gone.
 fn litter(town: &Town, path: &str) {
-    town.runs(77, false);
+    town.life(77, Verdict::Gone);
     fs::write(town.folder().join(path), "half").expect("a file");
 }
 

@@ -1,12 +1,13 @@
 //! A repository, its bus, and a world that does what the test says.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jig_session_bus::{Bus, Call, Context, Done, Life, Me, Moment, World, perform_within};
+use jig_session_bus::{Bus, Call, Context, Done, Me, Moment, World, perform_within};
+use jig_session_liveness::fake::{BOOT, Table};
+use jig_session_liveness::{Processes, Verdict};
 use jig_session_schema::bus_result::{
     BusResult, CheckResult, ClaimResult, InboxResult, JoinResult, LeaveResult, PeekResult, ReleaseResult, SendResult,
     StatusResult,
@@ -19,40 +20,25 @@ pub(crate) const NOON: i64 = 1_796_000_000_000;
 #[derive(Debug)]
 struct Now {
     moment: Moment,
-    lives: HashMap<u32, Life>,
-    runs: HashMap<u32, bool>,
     chance: u32,
     this: u32,
-    asked: usize,
 }
 
 /// A world that a test winds by hand.
 #[derive(Debug)]
-pub(crate) struct Fake(RefCell<Now>);
+pub(crate) struct Fake(RefCell<Now>, Table);
 
 impl World for Fake {
     fn now(&self) -> Moment {
         self.0.borrow().moment.clone()
     }
 
-    fn life(&self, pid: Option<u32>, process: Option<&Process>) -> Life {
-        self.0.borrow_mut().asked += 1;
-        match (pid, process) {
-            (Some(pid), Some(_)) => self.0.borrow().lives.get(&pid).copied().unwrap_or(Life::Alive),
-            _ => Life::Unknown,
-        }
+    fn processes(&self) -> &dyn Processes {
+        &self.1
     }
 
-    fn runs(&self, pid: u32, _start: &str) -> Option<bool> {
-        self.0.borrow().runs.get(&pid).copied().or(Some(true))
-    }
-
-    fn this(&self) -> (u32, String) {
-        (self.0.borrow().this, "7".to_owned())
-    }
-
-    fn this_process(&self) -> Option<Process> {
-        Some(Process::new().start(Some(format!("linux:{}", self.0.borrow().this))).boot_id(Some("boot-1".into())))
+    fn pid(&self) -> u32 {
+        self.0.borrow().this
     }
 
     fn random(&self) -> u32 {
@@ -79,9 +65,9 @@ impl Town {
             fs::create_dir_all(root.join(folder)).expect("a folder");
         }
         git_init(&root.join(".git"));
-        let moment = Moment { wall_ms: NOON, mono_ms: 1_000_000, boot_id: Some("boot-1".into()) };
-        let now = Now { moment, lives: HashMap::new(), runs: HashMap::new(), chance: 0, this: 900, asked: 0 };
-        Self { world: Fake(RefCell::new(now)), root, bus: base.join("bus"), dir }
+        let moment = Moment { wall_ms: NOON, mono_ms: 1_000_000, boot_id: Some(BOOT.into()) };
+        let now = Now { moment, chance: 0, this: 900 };
+        Self { world: Fake(RefCell::new(now), Table::new()), root, bus: base.join("bus"), dir }
     }
 
     pub(crate) fn base(&self) -> PathBuf {
@@ -100,18 +86,13 @@ impl Town {
         self.world.0.borrow_mut().moment.wall_ms += by_ms;
     }
 
-    pub(crate) fn life(&self, pid: u32, life: Life) {
-        self.world.0.borrow_mut().lives.insert(pid, life);
+    pub(crate) fn life(&self, pid: u32, verdict: Verdict) {
+        self.world.1.set(pid, verdict);
     }
 
     /// How often a process was asked about.
     pub(crate) fn asked(&self) -> usize {
-        self.world.0.borrow().asked
-    }
-
-    /// Whether the process that holds taken mail runs.
-    pub(crate) fn runs(&self, pid: u32, runs: bool) {
-        self.world.0.borrow_mut().runs.insert(pid, runs);
+        self.world.1.judged()
     }
 
     /// From now on this process is another one.
@@ -238,7 +219,7 @@ pub(crate) fn release(paths: &[&str]) -> Call {
 
 /// A session with a process of its own.
 pub(crate) fn session(id: &str, pid: u32) -> Me {
-    let process = Process::new().start(Some(format!("linux:{pid}"))).boot_id(Some("boot-1".into()));
+    let process = Process::new().start(Some(format!("linux:{pid}"))).boot_id(Some(BOOT.into()));
     with_process(id, Some(pid), Some(process))
 }
 

@@ -4,25 +4,23 @@ use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use jig_session_bus::path::ClaimPath;
-use jig_session_bus::{Bus, Claimed, Life, Me, Moment, Release, System, World, find_repo, overlap};
+use jig_session_bus::{Bus, Claimed, Me, Moment, Release, System, World, find_repo, overlap};
+use jig_session_liveness::Processes;
+use jig_session_liveness::fake::Table;
 use jig_session_schema::status::{AgentName, Process};
 
 use crate::worker::{folder, full};
 
 /// Every session is a process of its own, and all of them run.
-struct AllAlive(System);
+struct AllAlive(System, Table);
 
 impl World for AllAlive {
     fn now(&self) -> Moment {
         self.0.now()
     }
 
-    fn life(&self, _pid: Option<u32>, _process: Option<&Process>) -> Life {
-        Life::Alive
-    }
-
-    fn runs(&self, _pid: u32, _start: &str) -> Option<bool> {
-        Some(true)
+    fn processes(&self) -> &dyn Processes {
+        &self.1
     }
 
     fn this(&self) -> (u32, String) {
@@ -45,7 +43,7 @@ fn six_racers_for_nested_paths_never_overlap_and_one_always_wins() {
         for (racer, set) in SETS.iter().enumerate() {
             let (barrier, held, folder, place) = (&barrier, &held, folder.path(), &place);
             scope.spawn(move || {
-                let world = AllAlive(System::new());
+                let world = AllAlive(System::new(), Table::new());
                 let repo = find_repo(place, None).expect("a place");
                 let bus = Bus::open(&folder.join("bus"), repo, &world).expect("the bus");
                 let bus = bus.with_lock_wait(Duration::from_secs(60));

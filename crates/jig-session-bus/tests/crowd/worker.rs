@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use jig_session_bus::{Bus, Me, System, find_repo};
+use jig_session_liveness::Processes;
 use jig_session_schema::status::AgentName;
 
 /// How often a session that works for long beats.
@@ -57,7 +58,7 @@ pub(crate) fn die() -> ! {
 /// This process as a session.
 pub(crate) fn me(system: &System, id: &str) -> Me {
     let pid = std::process::id();
-    let process = system.identity(pid);
+    let process = system.machine().identity_of(pid).ok();
     Me {
         id: id.to_owned(),
         agent: AgentName::PI,

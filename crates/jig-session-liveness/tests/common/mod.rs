@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use jig_session_liveness::{ProcessIdentity, Record};
+use jig_session_liveness::{Machine, Processes, Record};
+use jig_session_schema::status::Process;
 
 /// The variable that tells a child which process it is to look at.
 const SUBJECT: &str = "JIG_LIVENESS_TEST_SUBJECT";
@@ -35,16 +36,16 @@ pub fn full() -> bool {
 /// A process id and its recorded identity, carried to a child in one variable.
 pub struct Subject {
     pub pid: u32,
-    pub identity: ProcessIdentity,
+    pub identity: Process,
 }
 
 impl Subject {
     pub fn of(pid: u32) -> Self {
-        Self { pid, identity: jig_session_liveness::identity_of(pid).expect("it runs") }
+        Self { pid, identity: Machine::new().identity_of(pid).expect("it runs") }
     }
 
     pub fn record(&self) -> Record<'_> {
-        Record::of(self.pid, &self.identity)
+        Record::of(Some(self.pid), Some(&self.identity))
     }
 
     /// What this process was started to look at, if it is such a child.
@@ -54,19 +55,14 @@ impl Subject {
         let mut fields = text.split('|').map(str::to_owned);
         let pid = fields.next()?.parse().ok()?;
         let mut next = || fields.next().filter(|field| !field.is_empty());
-        let identity = ProcessIdentity {
-            start: next().unwrap_or_default(),
-            boot_id: next(),
-            pid_namespace: next(),
-            machine: next(),
-        };
+        let identity = Process::new().start(next()).boot_id(next()).pid_namespace(next()).machine(next());
         Some(Self { pid, identity })
     }
 
     fn text(&self) -> String {
-        let ProcessIdentity { start, boot_id, pid_namespace, machine } = &self.identity;
+        let Process { start, boot_id, pid_namespace, machine, .. } = &self.identity;
         let or = |field: &Option<String>| field.clone().unwrap_or_default();
-        format!("{}|{start}|{}|{}|{}", self.pid, or(boot_id), or(pid_namespace), or(machine))
+        format!("{}|{}|{}|{}|{}", self.pid, or(start), or(boot_id), or(pid_namespace), or(machine))
     }
 }
 

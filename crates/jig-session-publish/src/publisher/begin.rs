@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jig_session_atomic::Stamp;
+use jig_session_liveness::{Process, Processes, Record};
 use jig_session_schema::event::{Event, SessionEvent};
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{Agent, State, StateFrom, Status};
@@ -12,7 +13,6 @@ use jig_session_schema::{limits, names};
 use super::file::{Found, Written, found, same_process};
 use super::{Live, Mode, Owner, Publisher, Refused, remembered};
 use crate::Now;
-use crate::processes::Ancestor;
 use crate::reduce::{Given, Memory, Session};
 
 /// Programs between an agent and its publisher that are not the agent.
@@ -110,7 +110,7 @@ impl Publisher {
         status.agent = Some(Agent::new().name(self.setup.agent.clone()));
         status.session.clone_from(&event.session);
         status.pid = Some(pid);
-        status.process = self.setup.processes.identity(pid);
+        status.process = self.setup.processes.identity_of(pid).ok();
         status.cwd = self.setup.cwd.to_string_lossy().into_owned();
         status.state = State::Idle;
         status.started_at = Some(at);
@@ -134,7 +134,7 @@ impl Publisher {
     /// The nearest ancestor that is neither a shell nor a wrapper.
     fn agents_process(&self) -> Option<u32> {
         let ancestors = self.setup.processes.ancestors(self.setup.pid);
-        let agent = ancestors.into_iter().find(|ancestor| !WRAPPERS.contains(&ancestor.name.as_str()));
+        let agent = ancestors.into_iter().find(|ancestor| !WRAPPERS.contains(&ancestor.command.as_str()));
         agent.map(|agent| agent.pid)
     }
 
@@ -156,7 +156,7 @@ impl Publisher {
             };
             if other.session != fresh.session {
                 // A live session's name is not free; the longer one is.
-                if processes.verdict(&other).is_over() {
+                if processes.judge(&Record::of_status(&other)).verdict.is_over() {
                     place = place.or_else(|| Some(free(name)));
                 }
                 continue;
@@ -164,7 +164,7 @@ impl Publisher {
             if same_process(&other, fresh) {
                 return Some(Place { name: name.clone(), own: Some((other, stamp)), taken: false });
             }
-            let taken = !processes.verdict(&other).is_over();
+            let taken = !processes.judge(&Record::of_status(&other)).verdict.is_over();
             place = place.or_else(|| Some(Place { name: name.clone(), own: None, taken }));
         }
         Some(place.unwrap_or_else(|| free(&hashed)))
@@ -182,7 +182,7 @@ impl Publisher {
         if ancestors.is_empty() {
             return false;
         }
-        let own_terminal = processes.terminal(pid);
+        let own_terminal = processes.process(pid).ok().and_then(|process| process.terminal);
         let Some(dir) = &self.dir else { return false };
         let mut child = false;
         let scanned = dir.scan(limits::STATUS_BYTES, |entry| {
@@ -192,7 +192,8 @@ impl Publisher {
             }
             let Ok(record) = Status::read(bytes) else { return };
             child = ancestors.iter().any(|ancestor| {
-                is_of(&record.value, ancestor) && (own_terminal.is_none() || own_terminal == ancestor.terminal)
+                is_of(processes, &record.value, ancestor)
+                    && (own_terminal.is_none() || own_terminal == ancestor.terminal)
             });
         });
         scanned.is_ok() && child
@@ -212,7 +213,9 @@ impl Publisher {
             if entry.name.to_str() == Some(&live.file) {
                 return;
             }
-            if Status::read(bytes).is_ok_and(|record| processes.verdict(&record.value).is_over()) {
+            if Status::read(bytes)
+                .is_ok_and(|record| processes.judge(&Record::of_status(&record.value)).verdict.is_over())
+            {
                 over.push((entry.name.to_owned(), stamp));
             }
         });
@@ -220,7 +223,7 @@ impl Publisher {
         for (name, stamp) in over {
             errors.extend(dir.remove_judged(&name, &stamp).err().map(|error| error.to_string()));
         }
-        let swept = dir.sweep(now.wall.epoch_ms(), |pid| processes.is_gone(pid));
+        let swept = dir.sweep(now.wall.epoch_ms(), |pid| processes.is_missing(pid));
         errors.extend(swept.err().map(|error| error.to_string()));
         self.notes.extend(errors);
     }
@@ -239,7 +242,8 @@ impl Publisher {
 
 /// Whether a record is of exactly this process. A record without a start names nothing surely enough to silence
 /// another session.
-fn is_of(record: &Status, ancestor: &Ancestor) -> bool {
-    let start = record.process.as_ref().and_then(|process| process.start.as_deref());
-    record.pid == Some(ancestor.pid) && start.is_some() && start == ancestor.start.as_deref()
+fn is_of(processes: &dyn Processes, status: &Status, ancestor: &Process) -> bool {
+    let record = Record::of_status(status);
+    let identity = processes.identity(ancestor.start.clone());
+    record.is_proof() && record.same_process(&Record::of(Some(ancestor.pid), Some(&identity)))
 }

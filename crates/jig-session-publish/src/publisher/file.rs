@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jig_session_atomic::{PrivateDir, Reason, Stamp};
+use jig_session_liveness::Record;
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{limits, names};
@@ -192,7 +193,7 @@ impl Publisher {
             Found::Nothing | Found::Unreadable => Owner::Us,
             Found::Foreign => Owner::Another,
             Found::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
-            Found::Document(other, _) if processes.verdict(&other).is_over() => Owner::Us,
+            Found::Document(other, _) if processes.judge(&Record::of_status(&other)).verdict.is_over() => Owner::Us,
             // Two live processes with one id: the one whose session began last owns the file.
             Found::Document(other, _) if other.session == ours.session => {
                 if ours.started_at > other.started_at {
@@ -276,10 +277,9 @@ pub(super) fn found(dir: &PrivateDir, file: &str) -> Found {
     }
 }
 
-/// Whether two documents name the same process: the same pid, and the same start where both tell one.
+/// Whether two documents name the same process.
 pub(super) fn same_process(one: &Status, other: &Status) -> bool {
-    let start = |status: &Status| status.process.as_ref().map(|process| process.start.clone());
-    one.pid == other.pid && start(one) == start(other)
+    Record::of_status(one).same_process(&Record::of_status(other))
 }
 
 #[cfg(test)]

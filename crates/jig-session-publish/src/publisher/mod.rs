@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_atomic::PrivateDir;
+use jig_session_liveness::Processes;
 use jig_session_schema::event::{CapabilitiesEvent, Event, SessionEvent, ToolEvent, ToolPhase};
 use jig_session_schema::limits;
 use jig_session_schema::places::{Environment, Places};
@@ -20,7 +21,6 @@ pub use begin::CHILD_MARKERS;
 
 use crate::Now;
 use crate::around::{self, Config, Named, Sources};
-use crate::processes::Processes;
 use crate::reduce::{Given, Session};
 use file::{Failing, Written};
 use repos::Repositories;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jig_session_atomic::PrivateDir;
-use jig_session_publish::processes::Processes;
+use jig_session_liveness::Processes;
 use jig_session_publish::{Now, Publisher};
 use jig_session_requests::{Capabilities, Case, Desk, Judgement, Offer, Plan, Taken, judge};
 use jig_session_schema::event::CapabilitiesEvent;
@@ -171,7 +171,7 @@ impl Clerk {
             // A folder that was removed and made again is another one to the system.
             open.watch.renew(open.desk.dir().path());
             let processes = &*self.processes;
-            let left = open.desk.leftovers(|pid| processes.is_gone(pid)).unwrap_or_default();
+            let left = open.desk.leftovers(|pid| processes.is_missing(pid)).unwrap_or_default();
             for taken in left {
                 self.consider(taken, publisher, now, orders);
             }

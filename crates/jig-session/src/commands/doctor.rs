@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jig_session_atomic::{EntryProblem, Notice, PrivateDir};
-use jig_session_liveness::current;
+use jig_session_liveness::{Machine, Processes};
 use jig_session_schema::documents::{Check, Doctor};
 use jig_session_schema::places::Places;
 use jig_session_schema::row::{ProblemReason, Source};
@@ -122,7 +122,7 @@ fn folder(name: &str, path: &Path) -> Vec<Check> {
 
 /// Verdicts need the identity of processes.
 fn process() -> Check {
-    match current() {
+    match Machine::new().identity_of(std::process::id()) {
         Ok(identity) if identity.boot_id.is_some() => good("processes", "the identity of processes can be read"),
         Ok(_) => good("processes", "the start of processes can be read, the run of the machine cannot"),
         Err(error) => {

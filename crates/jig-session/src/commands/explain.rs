@@ -1,6 +1,6 @@
 //! `jig-session explain`: why a session's verdict and state are what they are.
 
-use jig_session_liveness::{Evidence, Machine, Probe, verdict};
+use jig_session_liveness::{Evidence, Machine, Probe, Processes, verdict};
 use jig_session_schema::documents::{Explain, Identity, ObservedIdentity, RecordedIdentity, StateEvidence, StateProof};
 use jig_session_schema::row::{Row, Source};
 use jig_session_schema::status::{Process, Status};
@@ -61,14 +61,7 @@ fn observed(evidence: &Evidence<'_>, machine: &Machine) -> ObservedIdentity {
         Probe::Exists { state, start, .. } => {
             observed.exists = Some(true);
             observed.process_state = state.map(|state| state.word().to_owned());
-            observed.process = start.clone().map(|start| {
-                let mut process = Process::new();
-                process.start = Some(start);
-                process.boot_id = machine.boot_id().map(str::to_owned);
-                process.pid_namespace = machine.pid_namespace().map(str::to_owned);
-                process.machine = machine.machine().map(str::to_owned);
-                process
-            });
+            observed.process = start.clone().map(|start| machine.identity(start));
         }
     }
     observed

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let places = app.places();
     let machine = Machine::new();
     let plan = Plan { now_ms: app.now().epoch_ms(), booted_ms: machine.booted_ms(), dry_run: args.dry_run };
-    let pruned = jig_session_store::prune(&places.sessions, &places.requests, &plan, &mut Probes::new(&machine))?;
+    let pruned = jig_session_store::prune(&places.sessions, &places.requests, &plan, &Probes::new(&machine))?;
     if app.json {
         let mut document = Prune::new();
         document.removed =

@@ -5,8 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use jig_session_atomic::PrivateDir;
-use jig_session_liveness::Machine;
-use jig_session_publish::processes::Processes;
+use jig_session_liveness::{Machine, Processes, Record};
 use jig_session_requests::{Counter, Published};
 use jig_session_schema::request::{Request, RequestOutcome, RequestResult};
 use jig_session_schema::row::Row;
@@ -192,7 +191,7 @@ impl<'a> Watched<'a> {
 
     fn look(&self) -> Seen {
         let Some(status) = view::status(self.row) else { return Seen::Missing };
-        if status.session != self.row.session || self.machine.verdict(&status).is_over() {
+        if status.session != self.row.session || self.machine.judge(&Record::of_status(&status)).verdict.is_over() {
             return Seen::Ended;
         }
         Seen::Status(Box::new(status))

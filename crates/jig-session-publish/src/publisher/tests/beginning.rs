@@ -11,7 +11,7 @@ fn a_new_session_is_written_at_once_with_the_agents_process() {
         ("schema", json!(1)),
         ("session", json!("s-1")),
         ("pid", json!(100)),
-        ("process", json!({"start": start_of(100)})),
+        ("process", json!({"start": start_of(100), "bootId": fake::BOOT})),
         ("agent", json!({"name": "acme"})),
         ("cwd", json!("/nonexistent/app")),
         ("agentDir", json!("")),
@@ -53,9 +53,10 @@ fn events_before_a_session_are_refused() {
 #[test]
 fn the_agent_is_the_nearest_ancestor_that_is_no_shell_or_wrapper() {
     let world = World::new();
-    let above = |pid: u32, name: &str| Ancestor { pid, name: name.into(), ..Ancestor::default() };
-    let line = vec![above(800, "bash"), above(700, "timeout"), above(600, "acme"), above(500, "zsh"), above(1, "init")];
-    world.table.0.borrow_mut().above.insert(900, line);
+    let line = [(900, "jig-session"), (800, "bash"), (700, "timeout"), (600, "acme"), (500, "zsh"), (1, "init")];
+    for (place, (pid, command)) in line.iter().enumerate() {
+        world.table.add(*pid, line.get(place + 1).map(|(parent, _)| *parent), command, None);
+    }
     let mut publisher = world.publisher();
     told(&mut publisher, &event(json!({"event": "session", "schema": 1, "session": "s-1"})), 0);
     assert_eq!(world.read("s-1").unwrap()["pid"], 600);

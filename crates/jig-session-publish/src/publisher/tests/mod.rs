@@ -4,78 +4,37 @@ mod beginning;
 mod owners;
 mod writing;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::time::Duration;
 
-use jig_session_liveness::Verdict;
+use jig_session_liveness::fake::{Table, start_of};
+use jig_session_liveness::{Process, Verdict, fake};
 use jig_session_schema::event::Event;
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::status::{AgentName, Answer, Process, Status};
+use jig_session_schema::status::{AgentName, Answer};
 use jig_session_schema::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Mode, Publisher, Refused, Setup};
 use crate::Now;
 use crate::around::Config;
-use crate::processes::{Ancestor, Processes};
 
 const BEGAN: i64 = 1_795_976_300_000;
-
-/// The processes that there are, each by its id: whether it lives, and what is above it.
-#[derive(Default)]
-struct Table {
-    verdicts: HashMap<u32, Verdict>,
-    above: HashMap<u32, Vec<Ancestor>>,
-    terminals: HashMap<u32, u64>,
-}
-
-#[derive(Clone, Default)]
-struct Fake(Rc<RefCell<Table>>);
-
-fn start_of(pid: u32) -> String {
-    format!("linux:{}", pid * 10)
-}
-
-impl Processes for Fake {
-    fn identity(&self, pid: u32) -> Option<Process> {
-        Some(Process::new().start(Some(start_of(pid))))
-    }
-
-    fn verdict(&self, record: &Status) -> Verdict {
-        let known = record.pid.and_then(|pid| self.0.borrow().verdicts.get(&pid).copied());
-        known.unwrap_or(Verdict::Alive)
-    }
-
-    fn ancestors(&self, pid: u32) -> Vec<Ancestor> {
-        self.0.borrow().above.get(&pid).cloned().unwrap_or_default()
-    }
-
-    fn terminal(&self, pid: u32) -> Option<u64> {
-        self.0.borrow().terminals.get(&pid).copied()
-    }
-
-    fn is_gone(&self, pid: u32) -> bool {
-        self.0.borrow().verdicts.get(&pid) == Some(&Verdict::Gone)
-    }
-}
 
 /// A state folder and the processes around it.
 struct World {
     dir: tempfile::TempDir,
-    table: Fake,
+    table: Table,
 }
 
 impl World {
     fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), table: Fake::default() }
+        Self { dir: tempfile::tempdir().unwrap(), table: Table::new() }
     }
 
     fn judge(&self, pid: u32, verdict: Verdict) {
-        self.table.0.borrow_mut().verdicts.insert(pid, verdict);
+        self.table.set(pid, verdict);
     }
 
     fn publisher_with(&self, mode: Mode, variables: &[(&str, &str)]) -> Publisher {

@@ -122,7 +122,7 @@ fn what_crashed_sessions_left_is_removed_at_the_start() {
         ("gone", 1, Verdict::Gone),
         ("reused", 2, Verdict::Reused),
         ("alive", 3, Verdict::Alive),
-        ("unverified", 4, Verdict::AliveUnverified),
+        ("unverified", 4, Verdict::Unverified),
         ("unknown", 5, Verdict::Unknown),
     ] {
         drop(begun(&world, id, pid, 0));
@@ -190,12 +190,8 @@ fn a_child_of_a_live_session_writes_nothing() {
     ] {
         let world = World::new();
         let keeper = begun(&world, "parent", 100, 0);
-        let above = Ancestor { pid: parent, name: "acme".into(), start: Some(start_of(parent)), terminal };
-        {
-            let mut table = world.table.0.borrow_mut();
-            table.above.insert(200, vec![above]);
-            table.terminals.extend(own.map(|own| (200, own)));
-        }
+        world.table.add(parent, None, "acme", terminal);
+        world.table.add(200, Some(parent), "acme", own);
         let mut publisher = begun(&world, "below", 200, 1);
         told(&mut publisher, &turn("start"), 500);
         publisher.tick(at(60_000));
@@ -215,8 +211,8 @@ fn a_child_of_a_live_session_writes_nothing() {
 fn a_process_that_only_has_the_parents_number_is_no_parent() {
     let world = World::new();
     drop(begun(&world, "parent", 100, 0));
-    let above = Ancestor { pid: 100, name: "acme".into(), start: Some("linux:7".into()), terminal: None };
-    world.table.0.borrow_mut().above.insert(200, vec![above]);
+    world.table.put(Process { start: "linux:7".into(), ..fake::process(100) });
+    world.table.add(200, Some(100), "acme", None);
     begun(&world, "below", 200, 1);
     assert!(world.read("below").is_some());
 }

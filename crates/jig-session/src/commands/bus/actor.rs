@@ -8,7 +8,7 @@ use jig_session_bus::who::{self, Ancestor, Known, Question};
 use jig_session_bus::{
     Bus, Call, Context, Done, Me, NoTarget, Repo, System, World, digits, find_repo, perform, resolve_target,
 };
-use jig_session_liveness::Process as Seen;
+use jig_session_liveness::{Process as Seen, Processes};
 use jig_session_schema::bus::Record;
 use jig_session_schema::bus_result::MemberState;
 use jig_session_schema::limits::STATUS_BYTES;
@@ -96,7 +96,7 @@ impl Actor {
             Surface::CommandLine => leader(&system, &ancestors),
         });
         let pid = options.pid.or(anchor);
-        let process = pid.and_then(|pid| system.identity(pid));
+        let process = pid.and_then(|pid| system.machine().identity_of(pid).ok());
         if options.pid.is_some() && process.is_none() {
             let message = format!("there is no process {} to stand for the session", options.pid.unwrap_or_default());
             return Err(Failure::new(Code::Usage, message));

@@ -7,6 +7,7 @@ use jig_session_bus::guard::{Edit, reason};
 use jig_session_bus::{
     Bus as Store, Call, Code as Word, Context, Done, Me, Member, Notice, System, World, find_repo, limits, perform,
 };
+use jig_session_liveness::Processes;
 use jig_session_publish::Now;
 use jig_session_schema::bridge::SeenFile;
 use jig_session_schema::bus::Message;
@@ -103,7 +104,7 @@ impl Bus {
         let text = |name: &str| hello[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let Some(session) = text("session") else { return };
         let pid = hello["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-        let process = pid.and_then(|pid| self.system.identity(pid));
+        let process = pid.and_then(|pid| self.system.machine().identity_of(pid).ok());
         self.cwd = text("cwd").unwrap_or_default().into();
         self.mode = text("mode").unwrap_or_default();
         self.me = Some(Me {

@@ -10,13 +10,12 @@ use std::time::Duration;
 use jig_session_atomic::read_file;
 use jig_session_king::card::{self, Card, Facts, SubagentPhase};
 use jig_session_king::fingerprint;
-use jig_session_king::writer::{Before, Outcome, Owner, Writer, is_gone, record};
-use jig_session_liveness::Machine;
+use jig_session_king::writer::{Before, Outcome, Owner, Writer};
+use jig_session_liveness::{Machine, Processes};
 use jig_session_publish::Now;
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::row::Verdict;
 use jig_session_schema::status::{State, Status};
 use serde_json::Value;
 
@@ -115,7 +114,7 @@ impl King {
             Ok(writer) => writer,
             Err(error) => return self.notes.push(error.to_string()),
         };
-        writer.sweep(&|pid| is_gone(&self.machine, pid));
+        writer.sweep(&|pid| self.machine.is_missing(pid));
         let reason = hello["reason"].as_str().unwrap_or_default();
         let started = self.machine.process(pid).ok().and_then(|process| process.started_ms);
         let mut card = Card::new(Facts {
@@ -125,7 +124,7 @@ impl King {
             fork: reason == "fork",
             fingerprint: wanted.agent_dir.as_deref().and_then(|dir| fingerprint::compute(dir, status.cwd.as_ref())),
         });
-        match writer.before(&judge(&self.machine)) {
+        match writer.before(&self.machine) {
             // The same process goes on with this session, after a reload or with a new host.
             Ok(Before::Own(own)) if reason == "reload" || own.status != KingState::EXITED => card.resume(&own),
             Ok(Before::Own(old) | Before::Dead(old)) => card.inherit(&old),
@@ -208,7 +207,7 @@ impl King {
         // Until tmux has answered, nobody can say what the settled turn means.
         let undecided = live.asked.as_ref().is_some_and(|asked| asked.settles);
         if !undecided && (due || live.changed(&document)) {
-            let outcome = live.writer.publish(&document, &judge(&self.machine)).map_err(|error| error.to_string());
+            let outcome = live.writer.publish(&document, &self.machine).map_err(|error| error.to_string());
             self.notes.extend(live.say(outcome));
             live.shown = Some(document);
         }
@@ -227,7 +226,7 @@ impl King {
             return;
         }
         let ended = live.card.ended(&live.status, now.wall.epoch_ms());
-        let outcome = live.writer.finish(&ended, &judge(&self.machine)).map_err(|error| error.to_string());
+        let outcome = live.writer.finish(&ended, &self.machine).map_err(|error| error.to_string());
         self.notes.extend(live.say(outcome));
     }
 
@@ -328,10 +327,6 @@ impl Drop for Asked {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn judge(machine: &Machine) -> impl Fn(&KingStatus) -> Verdict + '_ {
-    |card| Verdict::parse(machine.judge(&record(card)).verdict.word()).unwrap_or_default()
 }
 
 /// The session whose transcript this is: what stands after the first `_` of `<time>_<id>.jsonl`.

@@ -1,8 +1,7 @@
 //! `jig-session king dismiss`: removes the card of a session that has ended, and no other.
 
 use jig_session_atomic::{PrivateDir, Removal};
-use jig_session_king::writer;
-use jig_session_liveness::Machine;
+use jig_session_liveness::{Machine, Processes, Record};
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
 use serde_json::json;
@@ -40,14 +39,14 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         })?
         .value;
     let machine = Machine::new();
-    let judged = machine.judge(&writer::record(&card));
+    let judged = machine.judge(&Record::of_king(&card));
     let exited = card.status == KingState::EXITED;
     if !exited && !judged.verdict.is_over() {
-        let word = judged.verdict.word();
+        let word = judged.verdict.as_str();
         return Err(refused(format!("the session's verdict is {word}"), "end the session first"));
     }
     // What a former dismissal was killed with goes first; failing that costs nothing but the leftover.
-    let _ = dir.sweep(app.now().epoch_ms(), |pid| writer::is_gone(&machine, pid));
+    let _ = dir.sweep(app.now().epoch_ms(), |pid| machine.is_missing(pid));
     match dir.remove_judged(&name, &file.stamp)? {
         Removal::Removed => {}
         Removal::Missing => return Err(gone()),
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         }
     }
     if app.json {
-        let verdict = judged.verdict.word();
+        let verdict = judged.verdict.as_str();
         app.print_json(
             &json!({ "schema": 1, "removed": path.to_string_lossy(), "verdict": verdict, "exited": exited }),
         )?;

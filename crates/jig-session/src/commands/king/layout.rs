@@ -2,8 +2,8 @@
 
 use jig_session_atomic::{PrivateDir, Reason, TempName};
 use jig_session_king::layout::Layout;
-use jig_session_king::writer::{is_gone, sweep};
-use jig_session_liveness::Machine;
+use jig_session_king::writer::sweep;
+use jig_session_liveness::{Machine, Processes};
 use serde_json::json;
 
 use super::cards;
@@ -72,7 +72,7 @@ fn edit(app: &App, wanted: &[String], change: impl Fn(&mut Layout, &[String])) -
         }
     };
     let machine = Machine::new();
-    sweep(&file.dir, Layout::FILE, &|pid| is_gone(&machine, pid));
+    sweep(&file.dir, Layout::FILE, &|pid| machine.is_missing(pid));
     if app.json {
         app.print_json(&json!({
             "schema": 1,

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 /// The cards alone: one that status v1 shows too is listed here all the same.
 fn view(app: &App) -> Result<View, Failure> {
     let machine = Machine::new();
-    let mut look = view::store(app).look(&mut Probes::new(&machine))?;
+    let mut look = view::store(app).look(&Probes::new(&machine))?;
     look.sessions.retain(|session| session.row.source == Source::PiKing);
     Ok(View::of(look, app.now()))
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use jig_session_liveness::Machine;
+use jig_session_liveness::{Machine, Processes};
 use jig_session_panes::observe::Pane;
 use jig_session_schema::live::PaneStatus;
 use jig_session_schema::row::{Detail, Row, Verdict};
