@@ -4,8 +4,8 @@
 //! is made under one short lock; reading takes no lock and writes nothing; mail is ordered by its names and taken by
 //! rename, so it needs no lock either. What a member is worth is judged from its process and its last beat.
 //!
-//! The clock, the processes and chance come from a [`World`]; the file system is real. The crate knows no agent's
-//! protocol beyond the few fields of a hook's payload, prints nothing, and starts no process.
+//! The clock, the processes and chance come from a [`World`]; the file system is real. What it needs
+//! of an agent it takes from the table of agents; it prints nothing and starts no process.
 
 mod action;
 mod batch;
@@ -26,7 +26,6 @@ pub mod notice;
 mod overlap;
 mod owner;
 pub mod path;
-pub mod payload;
 mod prune;
 mod repo;
 mod send;

@@ -1,6 +1,6 @@
 //! Who speaks: the one order in which every surface finds the member it acts for.
 
-use std::path::Path;
+use jig_session_agents::Agent;
 
 /// A process above this one, nearest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,30 +12,6 @@ pub struct Ancestor {
     /// Its command line; empty when unreadable.
     pub command: Vec<String>,
 }
-
-/// An agent's program: its name on the bus, how its process is told, and the variable that holds its session's id.
-struct Program {
-    agent: &'static str,
-    /// Names of the executable or of the script an interpreter runs.
-    names: &'static [&'static str],
-    /// A folder of the script's path that tells the package.
-    package: &'static str,
-    variable: Option<&'static str>,
-}
-
-const PROGRAMS: &[Program] = &[
-    Program { agent: "pi", names: &["pi"], package: "pi-coding-agent", variable: Some("PI_SESSION_ID") },
-    Program { agent: "claude", names: &["claude"], package: "claude-code", variable: Some("CLAUDE_CODE_SESSION_ID") },
-    Program { agent: "codex", names: &["codex"], package: "codex", variable: Some("CODEX_THREAD_ID") },
-    Program { agent: "kimi", names: &["kimi", "kimi-cli"], package: "kimi-cli", variable: Some("KIMI_SESSION_ID") },
-    Program { agent: "gemini", names: &["gemini"], package: "gemini-cli", variable: None },
-    Program { agent: "opencode", names: &["opencode"], package: "opencode-ai", variable: None },
-    Program { agent: "copilot", names: &["copilot"], package: "copilot", variable: None },
-    Program { agent: "cursor", names: &["cursor-agent"], package: "cursor-agent", variable: None },
-    Program { agent: "droid", names: &["droid"], package: "droid", variable: None },
-];
-
-const INTERPRETERS: &[&str] = &["node", "bun", "deno", "python", "python3", "MainThread"];
 
 /// What a session's own files tell about the process that runs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,8 +38,8 @@ pub struct Question<'a> {
     pub ancestors: &'a [Ancestor],
     /// What the status files tell about a process.
     pub known: &'a dyn Fn(u32) -> Option<Known>,
-    /// What Claude's own record tells about a process: a session's id.
-    pub claude_record: &'a dyn Fn(u32) -> Option<String>,
+    /// What the agent's own record of a process tells: a session's id.
+    pub record: &'a dyn Fn(&'static Agent, u32) -> Option<String>,
     /// The id of last resort: `mcp-…` of a server, `term-…` of a terminal.
     pub fallback: &'a dyn Fn() -> String,
 }
@@ -86,8 +62,8 @@ pub struct Answer {
 /// Finds who speaks. The nearest agent decides whose variable is believed: an agent that was started from another
 /// one's shell inherits that one's variables.
 pub fn find(question: &Question<'_>) -> Answer {
-    let program = question.ancestors.iter().find_map(|ancestor| Some((program_of(ancestor)?, ancestor.pid)));
-    let agent = program.map(|(program, pid)| (program.agent.to_owned(), pid));
+    let program = question.ancestors.iter().find_map(|ancestor| Some((agent_of(ancestor)?, ancestor.pid)));
+    let agent = program.map(|(agent, pid)| (agent.name.to_owned(), pid));
     let answer = |id: String| Answer { id, agent: agent.clone(), named: false, fallback: false, known: None };
     if let Some(id) = question.named {
         return Answer { named: true, ..answer(id.to_owned()) };
@@ -95,7 +71,7 @@ pub fn find(question: &Question<'_>) -> Answer {
     if let Some(id) = (question.variable)("JIG_BUS_SESSION").or_else(|| question.payload.map(str::to_owned)) {
         return answer(id);
     }
-    if let Some(id) = program.and_then(|(program, _)| (question.variable)(program.variable?)) {
+    if let Some(id) = program.and_then(|(agent, _)| (question.variable)(agent.session_variable?)) {
         return answer(id);
     }
     // Without a program that is known by name, any ancestor that has a status file is the agent.
@@ -110,41 +86,15 @@ pub fn find(question: &Question<'_>) -> Answer {
             return Answer { agent, known: Some(known.clone()), ..answer(known.session) };
         }
     }
-    if let Some(id) = program.and_then(|(_, pid)| (question.claude_record)(pid)) {
+    if let Some(id) = program.and_then(|(agent, pid)| (question.record)(agent, pid)) {
         return answer(id);
     }
     Answer { fallback: true, ..answer((question.fallback)()) }
 }
 
 /// The agent a process is, by its name or by the script its interpreter runs.
-pub fn agent_of(ancestor: &Ancestor) -> Option<&'static str> {
-    program_of(ancestor).map(|program| program.agent)
-}
-
-fn program_of(ancestor: &Ancestor) -> Option<&'static Program> {
-    let named = |name: &str| PROGRAMS.iter().find(|program| program.names.contains(&name));
-    let started = ancestor.command.first().map(|word| file_name(word));
-    if let Some(program) = named(&ancestor.name).or_else(|| named(started?)) {
-        return Some(program);
-    }
-    let interpreted = [Some(ancestor.name.as_str()), started]
-        .into_iter()
-        .flatten()
-        .any(|name| INTERPRETERS.contains(&name) || name.strip_prefix("python3.").is_some());
-    if !interpreted {
-        return None;
-    }
-    let script = ancestor.command.iter().skip(1).find(|word| !word.starts_with('-'))?;
-    let stem = file_name(script);
-    let stem = stem.split_once('.').map_or(stem, |(stem, _)| stem);
-    named(stem).or_else(|| {
-        let folders: Vec<&str> = script.split(['/', '\\']).collect();
-        PROGRAMS.iter().find(|program| folders.contains(&program.package))
-    })
-}
-
-fn file_name(word: &str) -> &str {
-    Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
+pub fn agent_of(ancestor: &Ancestor) -> Option<&'static Agent> {
+    jig_session_agents::of_process(&ancestor.name, &ancestor.command)
 }
 
 #[cfg(test)]
@@ -165,29 +115,9 @@ mod tests {
                 let (_, session) = known.iter().find(|(p, _)| *p == pid)?;
                 Some(Known { session: (*session).into(), agent: "gemini".into(), ..Known::default() })
             },
-            claude_record: &|_| None,
+            record: &|_, _| None,
             fallback: &|| "term-1".to_owned(),
         })
-    }
-
-    #[test]
-    fn programs_are_told_by_name_script_or_package() {
-        let table = [
-            (ancestor(1, "pi", &["pi"]), Some("pi")),
-            (ancestor(1, "node", &["node", "/usr/bin/pi", "-p"]), Some("pi")),
-            (ancestor(1, "MainThread", &["node", "--no-warnings", "/x/gemini.js"]), Some("gemini")),
-            (ancestor(1, "node", &["/usr/bin/node", "/x/@google/gemini-cli/dist/index.js"]), Some("gemini")),
-            (ancestor(1, "claude", &["/home/u/.local/bin/claude"]), Some("claude")),
-            (ancestor(1, "2.1.197", &["claude", "--resume"]), Some("claude")),
-            (ancestor(1, "python3.12", &["python3.12", "/venv/bin/kimi"]), Some("kimi")),
-            (ancestor(1, "codex", &["/v/bin/codex"]), Some("codex")),
-            (ancestor(1, "bash", &["bash", "-c", "claude"]), None),
-            (ancestor(1, "node", &["node", "server.js"]), None),
-            (ancestor(1, "vim", &["vim", "pi"]), None),
-        ];
-        for (process, agent) in table {
-            assert_eq!(agent_of(&process), agent, "{process:?}");
-        }
     }
 
     #[test]
@@ -212,7 +142,7 @@ mod tests {
                 variable: &|name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()),
                 ancestors: &claude,
                 known: &|_| known.map(|id| Known { session: id.into(), ..Known::default() }),
-                claude_record: &|_| record.map(str::to_owned),
+                record: &|_, _| record.map(str::to_owned),
                 fallback: &|| "last".to_owned(),
             })
             .id

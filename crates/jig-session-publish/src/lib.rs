@@ -5,7 +5,8 @@
 //! process owns it, and removes it at the end. The document is its whole memory, so a publisher that lives as long as
 //! its session and one that lives for a single event are the same code.
 //!
-//! The crate knows no agent and prints nothing: clock, environment and process table are handed in.
+//! The crate knows an agent only by its entry in the table of agents, and prints nothing: clock, environment and
+//! process table are handed in.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 pub mod around;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use jig_session_schema::time::Timestamp;
 
-pub use publisher::{CHILD_MARKERS, Mode, Publisher, Refused, Setup};
+pub use publisher::{Mode, Publisher, Refused, Setup};
 
 /// A moment: what stands in documents, and what timers are reckoned by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! [`Bridge`] is a pure function with a memory: a line in, the events it stands for out. It keeps what joins one line
 //! to another: the calls that run, how the last message ended, what fills the context.
 
+mod agent;
 mod breakdown;
 mod calls;
 mod entries;
@@ -20,6 +21,7 @@ use jig_session_schema::status::{Accept, ContextDetail, Model, Reason};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
+pub use agent::AGENT;
 use breakdown::Breakdown;
 use calls::Call;
 use entries::Reading;

@@ -106,7 +106,7 @@ fn by_command(command: &str) -> Option<&'static Agent> {
         let rest = name.strip_prefix(*known);
         rest == Some("") || (known.len() > 4 && rest.is_some_and(|rest| rest.starts_with('-')))
     };
-    agents::ALL.into_iter().find(|agent| agent.commands.iter().any(named))
+    agents::ALL.into_iter().find(|agent| agent.of.program.names.iter().any(named))
 }
 
 /// An agent whose title stands on the pane, when its own screen is there too: titles outlive programs.
@@ -137,7 +137,7 @@ fn through(view: View<'_>, agent: &'static Agent) -> Classification {
     } else {
         status_of(signal)
     };
-    Classification { status: found.0, reason: found.1, source: found.2, agent: Some(agent.name), composer, rule }
+    Classification { status: found.0, reason: found.1, source: found.2, agent: agent.of.screen, composer, rule }
 }
 
 fn status_of(signal: Signal) -> (PaneStatus, &'static str, StatusSource) {

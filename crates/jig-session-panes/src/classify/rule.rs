@@ -54,10 +54,8 @@ pub(crate) struct Rule {
 /// Everything that is known about one agent's screen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agent {
-    /// The name as status files have it.
-    pub name: &'static str,
-    /// Foreground commands that are this agent and nothing else.
-    pub commands: &'static [&'static str],
+    /// Which agent it is; the names of its program are the foreground commands that are it and nothing else.
+    pub of: &'static jig_session_agents::Agent,
     /// Titles that only this agent sets.
     pub titles: &'static [LineTest],
     /// What only this agent draws; used when the command says nothing (`node`, `ssh`, a wrapper).

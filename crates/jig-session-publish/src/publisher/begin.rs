@@ -43,9 +43,6 @@ const WRAPPERS: [&str; 25] = [
     "script",
     "jig-session",
 ];
-/// Variables that mark a process as another agent's child.
-pub const CHILD_MARKERS: [&str; 4] =
-    ["PI_SUBAGENT_RUN_ID", "PI_SUBAGENT_CHILD_AGENT", "PI_SUBAGENT_CHILD_INDEX", "PI_CREW_WORKER"];
 /// Variables that name the terminal, the outermost host first.
 const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX_PANE"];
 
@@ -174,7 +171,7 @@ impl Publisher {
     /// terminal, or in none.
     fn is_child(&self, pid: u32) -> bool {
         let environment = &self.setup.environment;
-        if CHILD_MARKERS.iter().any(|marker| environment.get(marker).is_some()) {
+        if jig_session_agents::child_markers().any(|marker| environment.get(marker).is_some()) {
             return true;
         }
         let processes = &*self.setup.processes;

@@ -17,8 +17,6 @@ use jig_session_schema::limits;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::status::{AgentName, Answer, StateFrom, Status};
 
-pub use begin::CHILD_MARKERS;
-
 use crate::Now;
 use crate::around::{self, Config, Named, Sources};
 use crate::reduce::{Given, Session};

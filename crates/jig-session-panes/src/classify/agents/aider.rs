@@ -8,8 +8,7 @@ use crate::classify::rule::Region::{Border, Footer, Tail, Whole};
 use crate::classify::rule::{Agent, Rule, Signal};
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "aider",
-    commands: &["aider"],
+    of: &jig_session_agents::aider::AGENT,
     titles: &[],
     marks: &[&[(Whole, Line(Starts("Aider v")))]],
     composer: &[

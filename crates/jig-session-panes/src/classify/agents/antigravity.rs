@@ -10,8 +10,7 @@ use crate::classify::rule::{Agent, Rule, Signal};
 const CURSOR: &[char] = &['>', '❯', '●'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "agy",
-    commands: &["agy", "antigravity"],
+    of: &jig_session_agents::antigravity::AGENT,
     titles: &[],
     marks: &[],
     composer: &[Composer::Ruled { prompts: &[">"] }],

@@ -18,8 +18,7 @@ const SPINNER: &[char] = &['·', '✢', '*', '✶', '✻', '✽', '✳', '∗'];
 const CURSOR: &[char] = &['❯'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "claude",
-    commands: &["claude"],
+    of: &jig_session_agents::claude::AGENT,
     titles: &[Glyph0(&['✳', '⠂', '⠐'])],
     marks: &[
         &[(

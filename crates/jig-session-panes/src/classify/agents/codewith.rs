@@ -10,8 +10,7 @@ use crate::classify::rule::{Agent, Rule, Signal};
 const CURSOR: &[char] = &['›', '>'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "codewith",
-    commands: &["codewith"],
+    of: &jig_session_agents::codewith::AGENT,
     titles: &[],
     marks: &[&[(
         Lowest(3),

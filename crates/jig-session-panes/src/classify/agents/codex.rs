@@ -21,8 +21,7 @@ pub(super) const BLOCK: LineTest =
     Any(&[Starts("›"), Starts("■"), Starts("✗"), Begins("Worked for"), Begins("─ Worked for")]);
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "codex",
-    commands: &["codex"],
+    of: &jig_session_agents::codex::AGENT,
     titles: &[Any(&[Starts("[ ! ]"), Starts("[ . ]")])],
     marks: &[
         &[(Footer, Line(Any(&[Part("? for shortcuts"), All(&[Indented, Parts])])))],

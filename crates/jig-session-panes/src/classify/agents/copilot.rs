@@ -12,8 +12,7 @@ const CIRCLE: &[char] = &['○', '◎', '◉', '●'];
 const CURSOR: &[char] = &['❯'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "copilot",
-    commands: &["copilot"],
+    of: &jig_session_agents::copilot::AGENT,
     titles: &[Ends("GitHub Copilot")],
     marks: &[&[(Footer, Line(Any(&[Has("esc esc interrupt"), Has("Manual Approval"), Has("← open sidebar")])))]],
     composer: &[Composer::Ruled { prompts: &["❯", "!", "Start of Prompt Indicator"] }],

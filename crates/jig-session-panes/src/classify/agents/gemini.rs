@@ -11,8 +11,7 @@ use crate::classify::rule::{Agent, Rule, Signal};
 const CURSOR: &[char] = &['●', '>', '❯'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "gemini",
-    commands: &["gemini"],
+    of: &jig_session_agents::gemini::AGENT,
     titles: &[Any(&[Starts("◇ "), Starts("✦ "), Starts("✋ ")])],
     marks: &[&[(Footer, Line(Has("(/directory)")))], &[(Inside, Line(Has("Type your message")))]],
     composer: &[Composer::UnderRule { prompts: &[">", "!", "*"], within: 4 }],

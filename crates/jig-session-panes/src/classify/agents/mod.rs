@@ -25,3 +25,16 @@ pub(crate) const ALL: [&Agent; 9] = [
     &antigravity::AGENT,
     &aider::AGENT,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_its_screens_or_says_that_it_has_none() {
+        for agent in jig_session_agents::ALL {
+            let rules = ALL.into_iter().filter(|rules| rules.of.name == agent.name).count();
+            assert_eq!(rules, usize::from(agent.screen.is_some()), "{}", agent.name);
+        }
+    }
+}

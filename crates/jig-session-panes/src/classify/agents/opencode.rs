@@ -11,8 +11,7 @@ use crate::classify::rule::{Agent, Rule, Signal};
 const MOVING: LineTest = Run(&['⬝', '■', '▪', '⬞', '·']);
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "opencode",
-    commands: &["opencode"],
+    of: &jig_session_agents::opencode::AGENT,
     titles: &[Any(&[Starts("OC | "), Part("OpenCode")])],
     marks: &[&[(Footer, Line(Any(&[Has("ctrl+p commands"), MOVING])))]],
     composer: &[Composer::Barred { foot: "╹▀", bar: '┃' }],

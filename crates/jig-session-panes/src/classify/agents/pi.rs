@@ -13,8 +13,7 @@ use crate::classify::rule::{Agent, Rule, Signal};
 const CURSOR: &[char] = &['→', '>', '❯', '›', '●'];
 
 pub(crate) const AGENT: Agent = Agent {
-    name: "pi",
-    commands: &["pi"],
+    of: &jig_session_agents::pi::AGENT,
     titles: &[Any(&[Starts("π"), All(&[Braille, Has("π - ")])])],
     marks: &[&[(Border, Line(Spins)), (Footer, Line(Has("(auto)")))]],
     composer: &[Composer::Ruled { prompts: &[] }],

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use jig_session_agents::Agent;
 use jig_session_atomic::{PrivateDir, read_file};
 use jig_session_bus::who::{self, Ancestor, Known, Question};
 use jig_session_bus::{
@@ -86,7 +87,7 @@ impl Actor {
             variable: &|name| app.var(name).map(str::to_owned),
             ancestors: &chain,
             known: &|pid| known(rows.get_or_init(|| view::load(app).ok()).as_ref()?, pid),
-            claude_record: &|pid| claude_record(app, &system, pid),
+            record: &|agent, pid| record(app, &system, agent, pid),
             fallback: &fallback,
         });
         let server = surface != Surface::CommandLine;
@@ -288,15 +289,13 @@ fn status_of(app: &App, id: &str) -> Option<Status> {
     (status.session == id).then_some(status)
 }
 
-/// The session that Claude's own record names for a process, if it is that very process's.
-fn claude_record(app: &App, system: &System, pid: u32) -> Option<String> {
-    let places = app.places();
-    let dir = app.var("CLAUDE_CONFIG_DIR").map_or_else(|| places.home.join(".claude"), PathBuf::from);
-    let dir = PrivateDir::open_existing(dir.join("sessions")).ok()??;
+/// The session that the agent's own record names for a process, if it is that very process's.
+fn record(app: &App, system: &System, agent: &Agent, pid: u32) -> Option<String> {
+    let (folder, record) = (agent.folder?, agent.record?);
+    let folder = folder.path(|name| app.var(name), &app.places().home).join(record.folder);
+    let dir = PrivateDir::open_existing(folder).ok()??;
     let read = dir.read(format!("{pid}.json"), 65_536).ok()?;
-    let record: serde_json::Value = serde_json::from_slice(&read.bytes).ok()?;
-    let start = record.get("procStart")?;
-    let start = start.as_str().map(str::to_owned).unwrap_or_else(|| start.to_string());
+    let document: serde_json::Value = serde_json::from_slice(&read.bytes).ok()?;
     let process = system.machine().process(pid).ok()?;
-    (digits(&process.start) == start).then(|| record.get("sessionId")?.as_str().map(str::to_owned)).flatten()
+    (record.session)(&document, &digits(&process.start))
 }

@@ -6,13 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use jig_session_agents::{Agent, Field, Moment, Payload};
 use jig_session_bus::guard::{Edit, reason};
-use jig_session_bus::payload::Payload;
 use jig_session_bus::{Bus, Conflict, Occasion, System, view};
 use jig_session_schema::bus_result::{BusResult, GuardResult};
 use jig_session_schema::limits::LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::{Value, json};
 
 use super::actor::{Actor, Options, Surface, repo};
 use crate::app::App;
@@ -45,7 +44,10 @@ pub(crate) fn fast(args: &[OsString]) -> Option<ExitCode> {
 /// Denies an edit of a path that another live session holds.
 pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
     let started = Instant::now();
-    let denied = payload(started + GUARD)
+    // An agent that is not known has no form in which it could be denied anything.
+    let agent = jig_session_agents::named(agent);
+    let denied = agent
+        .and_then(|agent| payload(agent, started + GUARD))
         .and_then(|payload| conflict(&payload, named, app).ok().flatten())
         .filter(|_| started.elapsed() <= GUARD);
     let message = denied.as_ref().map(reason);
@@ -54,8 +56,8 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
         let deny = denied.as_ref().map(view::conflict);
         app.print_json(&BusResult::Guard(GuardResult::new().ok(true).deny(deny).message(message)))
     } else {
-        match message {
-            Some(message) => app.print_json(&denial(agent, &message)),
+        match agent.and_then(|agent| agent.replies.deny).zip(message) {
+            Some((deny, message)) => app.print_json(&deny(&message)),
             None => Ok(()),
         }
     };
@@ -64,10 +66,10 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
 
 /// The claim that stands in the way of what the payload's tool is about to write.
 fn conflict(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<Conflict>, Failure> {
-    if payload.paths.is_empty() {
+    if payload.edits.is_empty() {
         return Ok(None);
     }
-    let repo = repo(app, payload.cwd.as_deref().map(Path::new))?;
+    let repo = repo(app, payload.text(Field::Cwd).map(Path::new))?;
     let system = System::new();
     let bus = Bus::open_existing(&app.places().bus, repo, &system)?;
     if !bus.has_claims()? {
@@ -75,90 +77,63 @@ fn conflict(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<
     }
     let session = session(payload, named, app)?;
     let always = app.var("JIG_BUS_GUARD") == Some("1");
-    Ok(bus.edit_conflict(&Edit { session: &session, files: &payload.paths, always })?)
+    let files: Vec<String> = payload.paths().map(str::to_owned).collect();
+    Ok(bus.edit_conflict(&Edit { session: &session, files: &files, always })?)
 }
 
 /// The session a hook acts for. A payload names it, so the processes above are asked only without one.
 fn session(payload: &Payload, named: Option<&str>, app: &App) -> Result<String, Failure> {
-    let given = app.var("JIG_BUS_SESSION").map(str::to_owned).or_else(|| payload.session.clone());
+    let given =
+        app.var("JIG_BUS_SESSION").map(str::to_owned).or_else(|| payload.text(Field::Session).map(str::to_owned));
     match (named, given) {
         (None, Some(id)) => Ok(id),
         _ => {
-            let cwd = payload.cwd.as_deref().map(Path::new);
+            let cwd = payload.text(Field::Cwd).map(Path::new);
             let options = Options { named, cwd, ..Options::default() };
             Ok(Actor::find(app, &options, Surface::CommandLine)?.me.id)
         }
     }
 }
 
-/// A denial in the agent's own form.
-fn denial(agent: &str, message: &str) -> Value {
-    match agent {
-        "gemini" => json!({ "decision": "deny", "reason": message }),
-        "opencode" | "pi" => json!({ "block": true, "reason": message }),
-        "cursor" => json!({ "permission": "deny", "agent_message": message, "user_message": message }),
-        _ => json!({ "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": message,
-        } }),
-    }
-}
-
 /// Where in a turn an event of an agent's hooks stands.
-fn occasion(event: &str, held_back: bool) -> Occasion {
-    match event {
-        "UserPromptSubmit" | "userPromptSubmitted" | "BeforeAgent" | "beforeSubmitPrompt" => Occasion::Prompt,
-        "Stop" | "AfterAgent" | "agentStop" | "stop" => Occasion::End { held_back },
-        _ => Occasion::Turn,
+fn occasion(agent: &Agent, event: &str, payload: &Payload) -> Occasion {
+    match agent.hooks.commands().map(|commands| commands.turns.moment(event)) {
+        Some(Moment::Prompt) => Occasion::Prompt,
+        Some(Moment::End) => Occasion::End { held_back: payload.is(Field::StopHookActive) },
+        Some(Moment::Turn) | None => Occasion::Turn,
     }
 }
 
 /// Tells a member that listens of mail it has not been told of.
 pub(crate) fn notice(agent: &str, event: &str, named: Option<&str>, app: &App) -> Outcome {
     // A notice that fails is made again by the next event: the mail stays where it is.
-    let _ = payload(Instant::now() + PAYLOAD).map(|payload| announce(agent, event, &payload, named, app));
+    let _ = jig_session_agents::named(agent)
+        .and_then(|agent| Some((agent, payload(agent, Instant::now() + PAYLOAD)?)))
+        .map(|(agent, payload)| announce(agent, event, &payload, named, app));
     Ok(Exit::OK)
 }
 
-fn announce(agent: &str, event: &str, payload: &Payload, named: Option<&str>, app: &App) -> Result<(), Failure> {
-    let repo = repo(app, payload.cwd.as_deref().map(Path::new))?;
+fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, app: &App) -> Result<(), Failure> {
+    let repo = repo(app, payload.text(Field::Cwd).map(Path::new))?;
     let system = System::new();
     let bus = Bus::open_existing(&app.places().bus, repo, &system)?;
     let Some(member) = bus.member(&session(payload, named, app)?)? else { return Ok(()) };
-    let occasion = occasion(event, payload.stop_hook_active);
+    let occasion = occasion(agent, event, payload);
     let Some(notice) = bus.notice(&member, occasion)? else { return Ok(()) };
     let form = match occasion {
-        Occasion::End { .. } => held_back(agent, &notice.text),
-        _ => added(agent, event, &notice.text),
+        Occasion::End { .. } => agent.replies.hold.map(|hold| hold(&notice.text)),
+        Occasion::Prompt | Occasion::Turn => agent.replies.context.map(|add| add(event, &notice.text)),
     };
+    // Where the agent takes no such answer, the mail stays where it is.
+    let Some(form) = form else { return Ok(()) };
     app.print_json(&form)?;
     // Only what has left is recorded.
     let bus = Bus::open(&app.places().bus, bus.repo().clone(), &system)?;
     Ok(bus.record_notice(&member.record.id, &notice)?)
 }
 
-/// Text added to the model's context, in the agent's own form.
-fn added(agent: &str, event: &str, text: &str) -> Value {
-    match agent {
-        "copilot" => json!({ "additionalContext": text }),
-        "cursor" => json!({ "additional_context": text }),
-        _ => json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }),
-    }
-}
-
-/// A turn that is not to end yet, in the agent's own form.
-fn held_back(agent: &str, text: &str) -> Value {
-    match agent {
-        "cursor" => json!({ "followup_message": text }),
-        // Gemini calls it a denial of the end.
-        "gemini" => json!({ "decision": "deny", "reason": text }),
-        _ => json!({ "decision": "block", "reason": text }),
-    }
-}
-
 /// The agent's payload from stdin, at most a megabyte and not after `end`; `None` when there is none to be had.
-fn payload(end: Instant) -> Option<Payload> {
+fn payload(agent: &Agent, end: Instant) -> Option<Payload> {
     let stdin = std::io::stdin();
     let mut bytes = Vec::new();
     let mut chunk = [0; 16 * 1024];
@@ -178,7 +153,7 @@ fn payload(end: Instant) -> Option<Payload> {
             return None;
         }
     }
-    Some(Payload::read(&serde_json::from_slice(&bytes).ok()?))
+    Payload::read(agent, &bytes).ok()
 }
 
 #[cfg(test)]
@@ -204,24 +179,5 @@ mod tests {
         ] {
             assert!(!fast_words(&words), "{words:?}");
         }
-    }
-
-    #[test]
-    fn each_agent_has_its_own_form() {
-        assert_eq!(denial("claude", "m")["hookSpecificOutput"]["permissionDecision"], "deny");
-        assert_eq!(denial("codex", "m"), denial("claude", "m"));
-        assert_eq!(denial("gemini", "m"), json!({ "decision": "deny", "reason": "m" }));
-        assert_eq!(denial("pi", "m"), json!({ "block": true, "reason": "m" }));
-        assert_eq!(added("claude", "PostToolUse", "t")["hookSpecificOutput"]["hookEventName"], "PostToolUse");
-        assert_eq!(added("copilot", "postToolUse", "t"), json!({ "additionalContext": "t" }));
-        assert_eq!(held_back("claude", "t"), json!({ "decision": "block", "reason": "t" }));
-    }
-
-    #[test]
-    fn events_are_prompts_ends_or_neither() {
-        assert_eq!(occasion("UserPromptSubmit", true), Occasion::Prompt);
-        assert_eq!(occasion("Stop", false), Occasion::End { held_back: false });
-        assert_eq!(occasion("AfterAgent", true), Occasion::End { held_back: true });
-        assert_eq!(occasion("PostToolUse", false), Occasion::Turn);
     }
 }

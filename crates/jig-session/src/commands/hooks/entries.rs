@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jig_session_agents::{ALL, Agent, CommandHooks, File, McpForm};
 use jig_session_atomic::read_file;
 use serde_json::{Map, Value, json};
 
@@ -58,106 +59,15 @@ pub(super) enum Deed {
     Print,
 }
 
-/// Where a file of an agent lies: a variable that names its folder, else a folder below the home, and the name in it.
-struct File {
-    variable: Option<&'static str>,
-    folder: &'static str,
-    name: &'static str,
+/// Where a file of an agent lies for this user.
+fn path_of(file: &File, app: &App) -> PathBuf {
+    file.path(|name| app.var(name), &app.places().home)
 }
 
-impl File {
-    fn path(&self, app: &App) -> PathBuf {
-        let named = self.variable.and_then(|name| app.var(name)).map(PathBuf::from).filter(|path| path.is_absolute());
-        named.unwrap_or_else(|| app.places().home.join(self.folder)).join(self.name)
-    }
+/// The file of hooks and its events, where entries can be put into it here.
+fn commands(agent: &Agent) -> Option<&CommandHooks> {
+    agent.hooks.commands().filter(|commands| commands.form.grouped && commands.beside.is_empty())
 }
-
-/// How an agent's configuration names an MCP server.
-#[derive(Clone, Copy)]
-enum McpForm {
-    /// `mcpServers: { NAME: { command, args } }`.
-    Servers,
-    /// The same with a `type` and the tools that are offered.
-    Copilot,
-    /// `mcp: { NAME: { type: local, command: [..], enabled } }`.
-    OpenCode,
-    /// `[mcp_servers.NAME]` in a TOML file.
-    Toml,
-}
-
-/// What is known of one agent's configuration.
-struct Agent {
-    name: &'static str,
-    mcp: File,
-    form: McpForm,
-    /// The file of hooks in Claude's form; `None` where hooks are no commands in a file.
-    hooks: Option<File>,
-    /// Events at which mail is told.
-    notices: &'static [&'static str],
-    /// The event before a tool, and the tools that edit.
-    guard: (&'static str, &'static str),
-}
-
-const CLAUDE_TOOLS: &str = "Edit|MultiEdit|Write|NotebookEdit";
-
-const AGENTS: &[Agent] = &[
-    Agent {
-        name: "claude",
-        mcp: File { variable: Some("CLAUDE_CONFIG_DIR"), folder: "", name: ".claude.json" },
-        form: McpForm::Servers,
-        hooks: Some(File { variable: Some("CLAUDE_CONFIG_DIR"), folder: ".claude", name: "settings.json" }),
-        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
-        guard: ("PreToolUse", CLAUDE_TOOLS),
-    },
-    Agent {
-        name: "codex",
-        mcp: File { variable: Some("CODEX_HOME"), folder: ".codex", name: "config.toml" },
-        form: McpForm::Toml,
-        hooks: Some(File { variable: Some("CODEX_HOME"), folder: ".codex", name: "hooks.json" }),
-        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
-        guard: ("PreToolUse", "apply_patch|Edit|Write"),
-    },
-    Agent {
-        name: "gemini",
-        mcp: File { variable: None, folder: ".gemini", name: "settings.json" },
-        form: McpForm::Servers,
-        hooks: Some(File { variable: None, folder: ".gemini", name: "settings.json" }),
-        notices: &["BeforeAgent", "AfterTool", "AfterAgent"],
-        guard: ("BeforeTool", "write_file|replace"),
-    },
-    Agent {
-        name: "copilot",
-        mcp: File { variable: None, folder: ".copilot", name: "mcp-config.json" },
-        form: McpForm::Copilot,
-        hooks: Some(File { variable: None, folder: ".copilot", name: "settings.json" }),
-        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
-        guard: ("PreToolUse", "Edit|Write|Create"),
-    },
-    Agent {
-        name: "droid",
-        mcp: File { variable: None, folder: ".factory", name: "mcp.json" },
-        form: McpForm::Servers,
-        hooks: Some(File { variable: None, folder: ".factory", name: "hooks.json" }),
-        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
-        guard: ("PreToolUse", "Create|Edit|Write"),
-    },
-    Agent {
-        name: "cursor",
-        mcp: File { variable: None, folder: ".cursor", name: "mcp.json" },
-        form: McpForm::Servers,
-        hooks: None,
-        notices: &[],
-        guard: ("", ""),
-    },
-    Agent {
-        name: "opencode",
-        mcp: File { variable: None, folder: ".config/opencode", name: "opencode.json" },
-        form: McpForm::OpenCode,
-        hooks: None,
-        notices: &[],
-        guard: ("", ""),
-    },
-];
 
 /// The name of our MCP server in every configuration.
 const SERVER: &str = "jig-session";
@@ -172,8 +82,9 @@ pub(super) fn run(deed: Deed, name: &str, asked: Asked, app: &App) -> Outcome {
         return Err(Failure::new(Code::Unsupported, "pi needs no entries of its own for the bus")
             .hint("the bridge has the tool, the notices and the guard: jig-session hooks install pi"));
     }
-    let Some(agent) = AGENTS.iter().find(|agent| agent.name == name) else {
-        let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+    let has_entries = |agent: &&Agent| agent.mcp.is_some() || commands(agent).is_some();
+    let Some(agent) = jig_session_agents::named(name).filter(has_entries) else {
+        let known: Vec<&str> = ALL.into_iter().filter(has_entries).map(|agent| agent.name).collect();
         return Err(Failure::new(Code::Unsupported, format!("no bus entries are known for \"{name}\""))
             .hint(format!("known are {}; any MCP client can run: jig-session mcp", known.join(", "))));
     };
@@ -189,8 +100,9 @@ pub(super) fn run(deed: Deed, name: &str, asked: Asked, app: &App) -> Outcome {
             let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
             app.print(&format!("{name} {}: {} {}\n", word("part"), word("state"), word("path")))?;
         }
-        if deed == Deed::Install && name == "codex" && (asked.bus || asked.guard) {
-            app.note("Codex runs new hooks once you trust them: open /hooks in it");
+        let trust = commands(agent).and_then(|commands| commands.trust);
+        if let Some(trust) = trust.filter(|_| deed == Deed::Install && (asked.bus || asked.guard)) {
+            app.note(trust);
         }
     }
     Ok(Exit::OK)
@@ -208,31 +120,34 @@ fn each(deed: Deed, agent: &Agent, asked: Asked, program: &str, app: &App) -> Re
 }
 
 fn act(deed: Deed, agent: &Agent, part: Part, program: &str, app: &App) -> Result<(PathBuf, &'static str), Failure> {
-    if part == Part::Mcp && matches!(agent.form, McpForm::Toml) {
-        let path = agent.mcp.path(app);
+    let unsupported = |what: &str, hint: &'static str| {
+        Failure::new(Code::Unsupported, format!("{what} of {} cannot be installed here", agent.name)).hint(hint)
+    };
+    let servers = || agent.mcp.ok_or_else(|| unsupported("MCP servers", "any MCP client can run: jig-session mcp"));
+    let hooks = || commands(agent).ok_or_else(|| unsupported("hooks", "its MCP server can: --mcp"));
+    let file = match part {
+        Part::Mcp => servers()?.file,
+        Part::Bus | Part::Guard => hooks()?.file,
+    };
+    let path = path_of(&file, app);
+    if part == Part::Mcp && servers()?.form == McpForm::Toml {
         return toml(deed, &path, program, app).map(|state| (path, state));
     }
-    let file = match part {
-        Part::Mcp => &agent.mcp,
-        Part::Bus | Part::Guard => agent.hooks.as_ref().ok_or_else(|| {
-            Failure::new(Code::Unsupported, format!("hooks of {} cannot be installed here", agent.name))
-                .hint("its MCP server can: --mcp")
-        })?,
-    };
-    let path = file.path(app);
     let before = read(&path)?;
     let mut after = before.clone();
     let changed = |document: &mut Map<String, Value>, install: bool| match part {
-        Part::Mcp => server(document, agent.form, program, install),
+        Part::Mcp => agent.mcp.into_iter().for_each(|mcp| server(document, mcp.form, program, install)),
         Part::Bus => {
-            for event in agent.notices {
+            for event in commands(agent).into_iter().flat_map(|commands| commands.notices) {
                 let entry = format!(" bus notice {} {event}", agent.name);
                 hook(document, event, None, &entry, install.then(|| shell_word(program)));
             }
         }
         Part::Guard => {
-            let entry = format!(" bus guard {}", agent.name);
-            hook(document, agent.guard.0, Some(agent.guard.1), &entry, install.then(|| shell_word(program)));
+            if let Some(guard) = commands(agent).and_then(|commands| commands.guard) {
+                let entry = format!(" bus guard {}", agent.name);
+                hook(document, guard.event, guard.matcher, &entry, install.then(|| shell_word(program)));
+            }
         }
     };
     match deed {
@@ -270,8 +185,9 @@ fn act(deed: Deed, agent: &Agent, part: Part, program: &str, app: &App) -> Resul
 /// Puts our server into a configuration, or takes it out.
 fn server(document: &mut Map<String, Value>, form: McpForm, program: &str, install: bool) {
     let (key, entry) = match form {
-        McpForm::OpenCode => ("mcp", json!({ "type": "local", "command": [program, "mcp"], "enabled": true })),
-        McpForm::Copilot => {
+        McpForm::LocalList => ("mcp", json!({ "type": "local", "command": [program, "mcp"], "enabled": true })),
+        McpForm::Stdio => ("mcp", json!({ "type": "stdio", "command": program, "args": ["mcp"] })),
+        McpForm::ServersWithTools => {
             ("mcpServers", json!({ "type": "local", "command": program, "args": ["mcp"], "tools": ["*"] }))
         }
         McpForm::Servers | McpForm::Toml => ("mcpServers", json!({ "command": program, "args": ["mcp"] })),
@@ -435,7 +351,7 @@ mod tests {
     use super::*;
 
     const PROGRAM: &str = "/usr/bin/jig-session";
-    const ALL: Asked = Asked { mcp: true, bus: true, guard: true };
+    const EVERYTHING: Asked = Asked { mcp: true, bus: true, guard: true };
 
     fn app(home: &tempfile::TempDir) -> App {
         App { env: vec![("HOME".into(), home.path().into())], json: false, color: false }
@@ -447,26 +363,26 @@ mod tests {
 
     #[test]
     fn entries_are_put_in_once_and_taken_out_without_a_trace() {
-        for agent in AGENTS.iter().filter(|agent| agent.hooks.is_some()) {
+        for agent in ALL.into_iter().filter(|agent| commands(agent).is_some()) {
             let home = tempfile::tempdir().unwrap();
             let app = app(&home);
-            let hooks = agent.hooks.as_ref().unwrap().path(&app);
+            let hooks = path_of(&commands(agent).unwrap().file, &app);
             let others = json!({
                 "theme": "dark",
                 "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "notify-send done" }] }] },
             });
             fs::create_dir_all(hooks.parent().unwrap()).unwrap();
             fs::write(&hooks, pretty(others.as_object().unwrap())).unwrap();
-            each(Deed::Install, agent, ALL, PROGRAM, &app).unwrap();
+            each(Deed::Install, agent, EVERYTHING, PROGRAM, &app).unwrap();
             let once = fs::read_to_string(&hooks).unwrap();
             assert!(once.contains(&format!("bus guard {}", agent.name)), "{once}");
-            assert_eq!(once.matches(" bus notice ").count(), 3, "{once}");
+            assert_eq!(once.matches(" bus notice ").count(), commands(agent).unwrap().notices.len(), "{once}");
             assert!(once.contains("notify-send done") && once.contains("dark"));
-            each(Deed::Install, agent, ALL, PROGRAM, &app).unwrap();
+            each(Deed::Install, agent, EVERYTHING, PROGRAM, &app).unwrap();
             assert_eq!(fs::read_to_string(&hooks).unwrap(), once, "once more changes nothing");
             assert_eq!(act(Deed::Status, agent, Part::Guard, PROGRAM, &app).unwrap().1, "installed");
             assert_eq!(act(Deed::Status, agent, Part::Guard, "/elsewhere/jig-session", &app).unwrap().1, "outdated");
-            each(Deed::Uninstall, agent, ALL, PROGRAM, &app).unwrap();
+            each(Deed::Uninstall, agent, EVERYTHING, PROGRAM, &app).unwrap();
             let left: Value = serde_json::from_str(&fs::read_to_string(&hooks).unwrap()).unwrap();
             assert_eq!(left, others, "{}", agent.name);
             assert_eq!(act(Deed::Status, agent, Part::Bus, PROGRAM, &app).unwrap().1, "absent");
@@ -478,7 +394,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let app = app(&home);
         let only = Asked { mcp: true, bus: false, guard: false };
-        for agent in AGENTS {
+        for agent in ALL.into_iter().filter(|agent| agent.mcp.is_some()) {
             each(Deed::Install, agent, only, PROGRAM, &app).unwrap();
         }
         assert_eq!(document(&home, ".claude.json")["mcpServers"]["jig-session"]["command"], PROGRAM);
@@ -514,7 +430,10 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let commented = "{\n  // a comment\n  \"theme\": \"dark\"\n}\n";
         fs::write(&path, commented).unwrap();
-        assert!(each(Deed::Install, &AGENTS[0], Asked { mcp: false, ..ALL }, PROGRAM, &app).is_err());
+        assert!(
+            each(Deed::Install, &jig_session_agents::claude::AGENT, Asked { mcp: false, ..EVERYTHING }, PROGRAM, &app)
+                .is_err()
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), commented);
     }
 

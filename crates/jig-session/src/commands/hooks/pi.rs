@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jig_session_agents::pi::AGENT;
 use jig_session_atomic::read_file;
-use jig_session_publish::CHILD_MARKERS;
 use serde_json::{Value, json};
 
 use super::{Report, pi_version};
@@ -82,7 +82,7 @@ pub(super) fn bridge_for(program: &str) -> String {
 /// What the bridge needs to know of the program before it runs. A Pi that another one's tool started has the parent's
 /// `PI_SESSION_ID`, as has every terminal that was opened from there.
 fn offer() -> Value {
-    let unless = [&["PI_SESSION_ID"], &CHILD_MARKERS[..]].concat();
+    let unless: Vec<&str> = AGENT.session_variable.into_iter().chain(jig_session_agents::child_markers()).collect();
     json!({ "commands": host::commands(), "unless": unless })
 }
 

@@ -1,0 +1,226 @@
+//! The form of an agent's file: every question that the program asks about an agent.
+
+use serde_json::Value;
+
+use crate::file::{File, Folder};
+use crate::payload::PayloadForm;
+
+/// Everything that is known of one agent. There is no default: whoever adds an agent answers every question.
+#[derive(Clone, Copy, Debug)]
+pub struct Agent {
+    /// Its name: on the command line, in status files and on the bus.
+    pub name: &'static str,
+    /// Other names by which a user may call it.
+    pub aliases: &'static [&'static str],
+    /// Its name for people.
+    pub title: &'static str,
+    /// How what stands here is known.
+    pub seen: Seen,
+    /// How its process is recognised.
+    pub program: Program,
+    /// The variable that holds its session's id in the programs it starts.
+    pub session_variable: Option<&'static str>,
+    /// Variables that mark its process as another agent's child.
+    pub child_markers: &'static [&'static str],
+    /// Its configuration folder, as `agentDir` says it.
+    pub folder: Option<Folder>,
+    /// Where and how it is told of MCP servers.
+    pub mcp: Option<Mcp>,
+    /// How a program is called at its events.
+    pub hooks: Hooks,
+    /// What a hook's payload calls its fields.
+    pub payload: Option<&'static PayloadForm>,
+    /// Tools that write the files named by their arguments, compared without case, and what they do: `written` or
+    /// `edited`.
+    pub editors: &'static [(&'static str, &'static str)],
+    /// How a hook answers it.
+    pub replies: Replies,
+    /// A record that it keeps of each of its processes.
+    pub record: Option<ProcessRecord>,
+    /// The name under which its screens are listed; none when no screen of it is known.
+    pub screen: Option<&'static str>,
+}
+
+/// How what stands in an agent's file is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Seen with the program itself, of this version.
+    Run(&'static str),
+    /// Read in its documents only.
+    Documented,
+    /// Its screens only were seen.
+    Screens,
+}
+
+/// How an agent's process is recognised.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Names of the executable, or of the script that an interpreter runs.
+    pub names: &'static [&'static str],
+    /// A folder of the script's path that names the package.
+    pub package: Option<&'static str>,
+}
+
+/// Where an agent's list of MCP servers is, and its form.
+#[derive(Clone, Copy, Debug)]
+pub struct Mcp {
+    /// The file.
+    pub file: File,
+    /// The form of an entry.
+    pub form: McpForm,
+}
+
+/// How a configuration names an MCP server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpForm {
+    /// `mcpServers: { NAME: { command, args } }`.
+    Servers,
+    /// The same with a `type` and the tools that are offered.
+    ServersWithTools,
+    /// `mcp: { NAME: { type: local, command: [..], enabled } }`.
+    LocalList,
+    /// `mcp: { NAME: { type: stdio, command, args } }`.
+    Stdio,
+    /// `[mcp_servers.NAME]` in a TOML file.
+    Toml,
+}
+
+/// How a program is called at an agent's events.
+#[derive(Clone, Copy, Debug)]
+pub enum Hooks {
+    /// Not at all.
+    None,
+    /// Commands in a configuration file, which get a payload on stdin.
+    Commands(CommandHooks),
+    /// A file of ours that the agent loads into its own process.
+    Plugin(Plugin),
+}
+
+impl Hooks {
+    /// The commands in a file, if that is how.
+    #[must_use]
+    pub fn commands(&self) -> Option<&CommandHooks> {
+        match self {
+            Self::Commands(commands) => Some(commands),
+            Self::None | Self::Plugin(_) => None,
+        }
+    }
+}
+
+/// Commands in a configuration file.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandHooks {
+    /// The user's file.
+    pub file: File,
+    /// A project's file, below the project's root.
+    pub project: Option<&'static str>,
+    /// Files of ours that must stand beside it, each by its path from the file's folder, with its text.
+    pub beside: &'static [(&'static str, &'static str)],
+    /// The form of an entry.
+    pub form: HookForm,
+    /// Events at which `jig-session hook` is called.
+    pub events: &'static [&'static str],
+    /// Events at which mail is announced.
+    pub notices: &'static [&'static str],
+    /// The event before a tool that writes files.
+    pub guard: Option<Guard>,
+    /// What a person has to do before new hooks run.
+    pub trust: Option<&'static str>,
+    /// Which of its events begin and end a turn.
+    pub turns: Turns,
+}
+
+/// The event before a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Its name.
+    pub event: &'static str,
+    /// The tools that write files, as the agent's matcher takes them.
+    pub matcher: Option<&'static str>,
+}
+
+/// The form of one command in a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookForm {
+    /// The commands of an event stand in groups, `{ matcher?, hooks: [command] }`; else they stand by themselves.
+    pub grouped: bool,
+    /// A command says `type: "command"`.
+    pub typed: bool,
+    /// A command has a `name`.
+    pub named: bool,
+    /// The words of the command line may stand in `args`, so that no shell is started.
+    pub args: bool,
+    /// A command that says `async: true` is not waited for.
+    pub asynchronous: bool,
+    /// The key and the value of its longest time.
+    pub timeout: Option<(&'static str, u32)>,
+    /// The event's name is a word of the command line, since the payload does not always tell it.
+    pub event_word: bool,
+    /// What the file must hold beside the hooks: a key, or two joined by a dot, and its value as JSON.
+    pub fixed: &'static [(&'static str, &'static str)],
+}
+
+/// A file of ours that an agent loads.
+#[derive(Clone, Copy, Debug)]
+pub struct Plugin {
+    /// Where it goes.
+    pub file: File,
+    /// A project's place for it, below the project's root.
+    pub project: Option<&'static str>,
+    /// What tells a file of ours, of whatever version, from another's.
+    pub mark: &'static str,
+}
+
+/// Which events begin and end a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// A person has spoken.
+    pub prompt: &'static [&'static str],
+    /// The turn is about to end.
+    pub end: &'static [&'static str],
+}
+
+/// What an event is to a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A person has spoken.
+    Prompt,
+    /// Between two tools, or at a beginning.
+    Turn,
+    /// The turn is about to end.
+    End,
+}
+
+impl Turns {
+    /// What an event is to a notice.
+    #[must_use]
+    pub fn moment(&self, event: &str) -> Moment {
+        if self.prompt.contains(&event) {
+            Moment::Prompt
+        } else if self.end.contains(&event) {
+            Moment::End
+        } else {
+            Moment::Turn
+        }
+    }
+}
+
+/// How a hook answers an agent, each as the document that it prints; none where the agent takes no such answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Replies {
+    /// A tool call is denied, with the reason.
+    pub deny: Option<fn(&str) -> Value>,
+    /// A text is added to the model's context at an event: the event, the text.
+    pub context: Option<fn(&str, &str) -> Value>,
+    /// A turn is held open, with the text that the model reads next.
+    pub hold: Option<fn(&str) -> Value>,
+}
+
+/// A record that an agent keeps of each of its processes, in its configuration folder.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessRecord {
+    /// The folder, below the agent's own; a record is named `<pid>.json` there.
+    pub folder: &'static str,
+    /// The session that a record names, if it is of the process with this start, in ticks since boot.
+    pub session: fn(&Value, &str) -> Option<String>,
+}

@@ -1,0 +1,23 @@
+//! Aider.
+
+use crate::agent::{Agent, Hooks, Program, Seen};
+use crate::forms;
+
+/// What is known of Aider: its process, and its screens.
+pub const AGENT: Agent = Agent {
+    name: "aider",
+    aliases: &[],
+    title: "Aider",
+    seen: Seen::Screens,
+    program: Program { names: &["aider"], package: Some("aider") },
+    session_variable: None,
+    child_markers: &[],
+    folder: None,
+    mcp: None,
+    hooks: Hooks::None,
+    payload: None,
+    editors: &[],
+    replies: forms::SILENT,
+    record: None,
+    screen: Some("aider"),
+};

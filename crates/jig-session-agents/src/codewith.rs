@@ -1,0 +1,23 @@
+//! Codewith.
+
+use crate::agent::{Agent, Hooks, Program, Seen};
+use crate::forms;
+
+/// What is known of Codewith: its process, and its screens.
+pub const AGENT: Agent = Agent {
+    name: "codewith",
+    aliases: &[],
+    title: "Codewith",
+    seen: Seen::Screens,
+    program: Program { names: &["codewith"], package: Some("codewith") },
+    session_variable: None,
+    child_markers: &[],
+    folder: None,
+    mcp: None,
+    hooks: Hooks::None,
+    payload: None,
+    editors: &[],
+    replies: forms::SILENT,
+    record: None,
+    screen: Some("codewith"),
+};

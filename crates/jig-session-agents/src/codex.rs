@@ -1,0 +1,49 @@
+//! OpenAI Codex CLI.
+
+use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Program, Seen, Turns};
+use crate::file::{File, Folder};
+use crate::forms;
+
+const FOLDER: Folder = Folder { variable: Some(("CODEX_HOME", "")), home: ".codex" };
+
+/// What is known of Codex.
+pub const AGENT: Agent = Agent {
+    name: "codex",
+    aliases: &[],
+    title: "Codex",
+    seen: Seen::Run("0.171.0"),
+    program: Program { names: &["codex"], package: Some("codex") },
+    session_variable: Some("CODEX_THREAD_ID"),
+    child_markers: &[],
+    folder: Some(FOLDER),
+    mcp: Some(Mcp { file: File { folder: FOLDER, name: "config.toml" }, form: McpForm::Toml }),
+    hooks: Hooks::Commands(CommandHooks {
+        file: File { folder: FOLDER, name: "hooks.json" },
+        project: Some(".codex/hooks.json"),
+        beside: &[],
+        form: forms::GROUPED,
+        events: &[
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PermissionRequest",
+            "PostToolUse",
+            "PreCompact",
+            "PostCompact",
+            "SubagentStart",
+            "SubagentStop",
+            "Interrupt",
+            "Stop",
+            "SessionEnd",
+        ],
+        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
+        guard: Some(Guard { event: "PreToolUse", matcher: Some("apply_patch|Edit|Write") }),
+        trust: Some("Codex runs new hooks once you trust them: open /hooks in it"),
+        turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
+    }),
+    payload: Some(&forms::SNAKE),
+    editors: &[("apply_patch", "edited"), ("Edit", "edited"), ("Write", "written")],
+    replies: forms::REPLIES,
+    record: None,
+    screen: Some("codex"),
+};

@@ -1,0 +1,52 @@
+//! Factory's Droid.
+
+use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Program, Seen, Turns};
+use crate::file::{File, Folder};
+use crate::forms;
+
+const FOLDER: Folder = Folder { variable: None, home: ".factory" };
+
+/// What Droid's documents say: Claude Code's hooks.
+pub const AGENT: Agent = Agent {
+    name: "droid",
+    aliases: &[],
+    title: "Droid",
+    seen: Seen::Documented,
+    program: Program { names: &["droid"], package: Some("droid") },
+    session_variable: None,
+    child_markers: &[],
+    folder: Some(FOLDER),
+    mcp: Some(Mcp { file: File { folder: FOLDER, name: "mcp.json" }, form: McpForm::Servers }),
+    hooks: Hooks::Commands(CommandHooks {
+        file: File { folder: FOLDER, name: "hooks.json" },
+        project: Some(".factory/hooks.json"),
+        beside: &[],
+        form: forms::GROUPED,
+        events: &[
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "Notification",
+            "SubagentStop",
+            "PreCompact",
+            "Stop",
+            "SessionEnd",
+        ],
+        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
+        guard: Some(Guard { event: "PreToolUse", matcher: Some("Create|Edit|Write|MultiEdit|ApplyPatch") }),
+        trust: None,
+        turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
+    }),
+    payload: Some(&forms::SNAKE),
+    editors: &[
+        ("Create", "written"),
+        ("Write", "written"),
+        ("Edit", "edited"),
+        ("MultiEdit", "edited"),
+        ("ApplyPatch", "edited"),
+    ],
+    replies: forms::REPLIES,
+    record: None,
+    screen: None,
+};

@@ -1,0 +1,68 @@
+//! Forms that several agents share, most of them Claude Code's.
+
+use serde_json::{Value, json};
+
+use crate::agent::{HookForm, Replies};
+use crate::payload::{Field, PayloadForm};
+
+/// Groups of typed commands, in seconds.
+pub(crate) const GROUPED: HookForm = HookForm {
+    grouped: true,
+    typed: true,
+    named: false,
+    args: false,
+    asynchronous: false,
+    timeout: Some(("timeout", 10)),
+    event_word: false,
+    fixed: &[],
+};
+
+/// A payload whose fields are written with underscores.
+pub(crate) const SNAKE: PayloadForm = PayloadForm {
+    keys: &[
+        ("session_id", Field::Session),
+        ("hook_event_name", Field::Event),
+        ("cwd", Field::Cwd),
+        ("transcript_path", Field::Transcript),
+        ("model", Field::Model),
+        ("source", Field::Source),
+        ("reason", Field::Reason),
+        ("tool_name", Field::Tool),
+        ("tool_use_id", Field::Call),
+        ("tool_input", Field::Arguments),
+        ("notification_type", Field::Notification),
+        ("agent_id", Field::Subagent),
+        ("stop_hook_active", Field::StopHookActive),
+        ("background_tasks", Field::Background),
+        ("is_interrupt", Field::Interrupted),
+        ("prompt", Field::Prompt),
+        ("trigger", Field::Trigger),
+    ],
+};
+
+/// The answers of Claude Code.
+pub(crate) const REPLIES: Replies = Replies { deny: Some(deny), context: Some(context), hold: Some(hold) };
+
+/// No answer is taken.
+pub(crate) const SILENT: Replies = Replies { deny: None, context: None, hold: None };
+
+pub(crate) fn deny(reason: &str) -> Value {
+    json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    } })
+}
+
+pub(crate) fn context(event: &str, text: &str) -> Value {
+    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
+}
+
+pub(crate) fn hold(text: &str) -> Value {
+    json!({ "decision": "block", "reason": text })
+}
+
+/// A denial as `decision: deny`, which Gemini also calls a turn that is not to end.
+pub(crate) fn decision_deny(reason: &str) -> Value {
+    json!({ "decision": "deny", "reason": reason })
+}

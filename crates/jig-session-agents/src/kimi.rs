@@ -1,0 +1,23 @@
+//! Kimi Code.
+
+use crate::agent::{Agent, Hooks, Program, Seen};
+use crate::forms;
+
+/// What is known of Kimi Code: its process.
+pub const AGENT: Agent = Agent {
+    name: "kimi",
+    aliases: &[],
+    title: "Kimi Code",
+    seen: Seen::Documented,
+    program: Program { names: &["kimi", "kimi-cli"], package: Some("kimi-cli") },
+    session_variable: Some("KIMI_SESSION_ID"),
+    child_markers: &[],
+    folder: None,
+    mcp: None,
+    hooks: Hooks::None,
+    payload: None,
+    editors: &[],
+    replies: forms::SILENT,
+    record: None,
+    screen: None,
+};

@@ -1,0 +1,48 @@
+//! What is known of Pi beside its bridge.
+
+use serde_json::json;
+
+use crate::agent::{Agent, Hooks, Plugin, Program, Replies, Seen};
+use crate::file::{File, Folder};
+use crate::payload::{Field, PayloadForm};
+
+const FOLDER: Folder = Folder { variable: Some(("PI_CODING_AGENT_DIR", "")), home: ".pi/agent" };
+
+/// What is known of Pi. Its bridge is an extension inside it, which also asks for guard and notices.
+pub const AGENT: Agent = Agent {
+    name: "pi",
+    aliases: &[],
+    title: "Pi",
+    seen: Seen::Run("1.6.0"),
+    program: Program { names: &["pi"], package: Some("pi-coding-agent") },
+    session_variable: Some("PI_SESSION_ID"),
+    child_markers: &["PI_SUBAGENT_RUN_ID", "PI_SUBAGENT_CHILD_AGENT", "PI_SUBAGENT_CHILD_INDEX", "PI_CREW_WORKER"],
+    folder: Some(FOLDER),
+    // The bridge has the tool `session` itself.
+    mcp: None,
+    hooks: Hooks::Plugin(Plugin {
+        file: File { folder: FOLDER, name: "extensions/jig-session/index.ts" },
+        project: None,
+        mark: "Symbol.for(\"jig-session.bridge\")",
+    }),
+    payload: Some(&PAYLOAD),
+    editors: &[("write", "written"), ("edit", "edited")],
+    replies: Replies { deny: Some(|reason| json!({ "block": true, "reason": reason })), context: None, hold: None },
+    record: None,
+    screen: Some("pi"),
+};
+
+const PAYLOAD: PayloadForm = PayloadForm {
+    keys: &[
+        ("session_id", Field::Session),
+        ("sessionId", Field::Session),
+        ("cwd", Field::Cwd),
+        ("tool", Field::Tool),
+        ("tool_name", Field::Tool),
+        ("toolName", Field::Tool),
+        ("toolCallId", Field::Call),
+        ("args", Field::Arguments),
+        ("input", Field::Arguments),
+        ("tool_input", Field::Arguments),
+    ],
+};

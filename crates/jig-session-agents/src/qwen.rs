@@ -1,0 +1,59 @@
+//! Qwen Code.
+
+use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Seen, Turns};
+use crate::file::{File, Folder};
+use crate::forms;
+
+const FOLDER: Folder = Folder { variable: Some(("QWEN_HOME", "")), home: ".qwen" };
+const SETTINGS: File = File { folder: FOLDER, name: "settings.json" };
+
+/// What is known of Qwen Code: Claude Code's hooks with Gemini's tools.
+pub const AGENT: Agent = Agent {
+    name: "qwen",
+    aliases: &[],
+    title: "Qwen Code",
+    seen: Seen::Run("0.24.4"),
+    program: Program { names: &["qwen"], package: Some("qwen-code") },
+    session_variable: None,
+    child_markers: &[],
+    folder: Some(FOLDER),
+    mcp: Some(Mcp { file: SETTINGS, form: McpForm::Servers }),
+    hooks: Hooks::Commands(CommandHooks {
+        file: SETTINGS,
+        project: Some(".qwen/settings.json"),
+        beside: &[],
+        // Its times are milliseconds.
+        form: HookForm { timeout: Some(("timeout", 10_000)), ..forms::GROUPED },
+        events: &[
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PermissionRequest",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Notification",
+            "SubagentStart",
+            "SubagentStop",
+            "PreCompact",
+            "PostCompact",
+            "Stop",
+            "StopFailure",
+            "SessionEnd",
+        ],
+        notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
+        guard: Some(Guard { event: "PreToolUse", matcher: Some("write_file|edit|replace|notebook_edit") }),
+        trust: None,
+        turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
+    }),
+    payload: Some(&forms::SNAKE),
+    editors: &[
+        ("write_file", "written"),
+        ("edit", "edited"),
+        ("replace", "edited"),
+        ("notebook_edit", "edited"),
+        ("WriteFile", "written"),
+    ],
+    replies: forms::REPLIES,
+    record: None,
+    screen: None,
+};
