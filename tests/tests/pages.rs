@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use jig_session_schema::bridge::{Entry, FromHost, ToHost};
+use jig_session_schema::bridge::{
+    BusData, CallArguments, Entry, EventData, EventMessage, FromHost, ToHost, TokenCost, TokenUsage,
+};
 use jig_session_schema::documents;
 use jig_session_schema::error::{ErrorBody, ErrorCode};
 use jig_session_schema::event::Event;
@@ -111,7 +113,17 @@ fn the_bridge_page_names_every_line_and_field() {
             assert_eq!(missing(section(half, word), &own), Vec::<&str>::new(), "{word}");
         }
     }
-    assert_eq!(missing(to, Entry::FIELDS), Vec::<&str>::new());
+    for fields in [
+        Entry::FIELDS,
+        EventData::FIELDS,
+        EventMessage::FIELDS,
+        BusData::FIELDS,
+        CallArguments::FIELDS,
+        TokenUsage::FIELDS,
+        TokenCost::FIELDS,
+    ] {
+        assert_eq!(missing(to, fields), Vec::<&str>::new());
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jig_session_agents::pi::{AskIdle, Bridge, Told};
 use jig_session_publish::reduce::{Given, Memory, Session};
+use jig_session_schema::bridge::{FromHost, ToHost};
 use jig_session_schema::event::Event;
 use jig_session_schema::status::{StateFrom, Status};
 use jig_session_schema::time::Timestamp;
@@ -35,6 +36,10 @@ const TOURS: [(&str, Tour); 2] = [("1.6.0", tour!("1.6.0")), ("0.73.1", tour!("0
 
 fn lines(text: &str) -> impl Iterator<Item = Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap())
+}
+
+fn to_host(line: &Value) -> ToHost {
+    ToHost::read_value(line.clone()).unwrap().value
 }
 
 /// One run of a session: from the line that began it to the `bye` that ended it; a reload goes on with it.
@@ -112,7 +117,7 @@ fn play(tour: &Tour) -> Vec<Run> {
             }
             player.bridge.idle(line["result"].as_bool())
         } else {
-            player.bridge.line(line)
+            player.bridge.line(&to_host(line))
         };
         if line["t"] == "hello" {
             assert_eq!(told.ask_idle, Some(AskIdle::Now));
@@ -372,9 +377,36 @@ fn the_last_switches_are_found_again() {
     for (version, tour) in &TOURS {
         let mut bridge = Bridge::new();
         for recorded in lines(tour.bridge).filter(|recorded| recorded["way"] == "in") {
-            bridge.line(&recorded["line"]);
+            bridge.line(&to_host(&recorded["line"]));
         }
         let right = json!({"tools": {"bash": false}, "skills": {"pdf-tools": false}});
-        assert_eq!(bridge.switches(), Some(&right), "{version}");
+        assert_eq!(bridge.switches().map(|switches| Value::Object(switches.to_document())), Some(right), "{version}");
+    }
+}
+
+/// What a line is to its own contract type: its problems, or `unknown`.
+fn problems(recorded: &Value) -> Vec<String> {
+    let line = recorded["line"].clone();
+    let (known, problems) = if recorded["way"] == "in" {
+        let read = ToHost::read_value(line).unwrap();
+        (!matches!(read.value, ToHost::Other(_)), read.problems)
+    } else {
+        let read = FromHost::read_value(line).unwrap();
+        (!matches!(read.value, FromHost::Other(_)), read.problems)
+    };
+    let unknown = (!known).then(|| "unknown".to_owned());
+    problems.iter().map(ToString::to_string).chain(unknown).collect()
+}
+
+#[test]
+fn every_recorded_line_is_what_the_contract_says() {
+    for (version, tour) in TOURS {
+        let mut words = BTreeMap::new();
+        for (number, recorded) in lines(tour.bridge).enumerate() {
+            assert_eq!(problems(&recorded), Vec::<String>::new(), "{version}, line {}", number + 1);
+            let word = recorded["line"]["t"].as_str().or(recorded["line"]["op"].as_str()).unwrap().to_owned();
+            *words.entry(word).or_insert(0) += 1;
+        }
+        assert!(words["entries"] >= 8 && words["event"] > 40, "{version}: {words:?}");
     }
 }

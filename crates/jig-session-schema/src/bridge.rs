@@ -2,15 +2,18 @@
 //!
 //! Lines to the host are told apart by `t`, lines from it by `op`. Unknown lines are ignored on both sides.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+pub use crate::bridge_entries::{Chars, Entries, Entry, TokenCost, TokenUsage, ToolChars};
+pub use crate::bridge_event::{
+    BridgeEvent, BusData, BusEvent, CallArguments, CompactionEntry, EventData, EventMessage,
+};
 pub use crate::bridge_host::{
     BridgeReload, Call, CommandDefinition, Done, EntriesQuestion, HostResult, Panel, Quiet, Ready, SeenFile, Skills,
     Update,
 };
-use crate::king::EpochMs;
 use crate::read::Reading;
-use crate::shape::{Named, SchemaCx, Shape, Side, Tag};
+use crate::shape::{SchemaCx, Shape, Side, Tag};
 
 /// The protocol's number; a host that is greeted with another one answers `ready` empty and does nothing.
 pub const PROTOCOL: u64 = 1;
@@ -198,40 +201,6 @@ record! {
 }
 
 record! {
-    /// Something happened in Pi; `data` holds only names and numbers, never values.
-    pub struct BridgeEvent {
-        /// The word of this line.
-        tag t: Tag = "t" is "event",
-        /// Pi's name of the event.
-        required event: String = "event",
-        /// When, in milliseconds since 1970.
-        needed at: Option<EpochMs> = "at",
-        /// The event's picked fields.
-        needed data: Map<String, Value> = "data",
-        /// Whether Pi is idle.
-        seed idle: Option<bool> = "idle",
-        /// Whether messages wait in Pi.
-        seed pending: Option<bool> = "pending",
-        /// Pi's own estimate of the context.
-        seed usage: Option<BridgeUsage> = "usage",
-    }
-}
-
-record! {
-    /// Something was said on Pi's own event bus.
-    pub struct BusEvent {
-        /// The word of this line.
-        tag t: Tag = "t" is "bus",
-        /// Its name there, such as `jig:decision`.
-        required event: String = "event",
-        /// When, in milliseconds since 1970.
-        needed at: Option<EpochMs> = "at",
-        /// What was said.
-        needed data: Value = "data",
-    }
-}
-
-record! {
     /// A prompt is about to be sent.
     pub struct Prompt {
         /// The word of this line.
@@ -332,90 +301,6 @@ record! {
         needed result: Value = "result",
         /// Why it failed.
         added error: Option<String> = "error",
-    }
-}
-
-record! {
-    /// The session's entries, reduced, at most 500 a line.
-    pub struct Entries {
-        /// The word of this line.
-        tag t: Tag = "t" is "entries",
-        /// The question's id.
-        required id: String = "id",
-        /// The entries.
-        needed entries: Vec<Entry> = "entries",
-        /// Whether another line follows.
-        needed more: bool = "more",
-    }
-}
-
-record! {
-    /// One entry of the session: names and numbers only, since whole entries are values.
-    pub struct Entry {
-        /// Its id.
-        seed id: Option<String> = "id",
-        /// Its type.
-        required kind: String = "type",
-        /// When, as Pi writes it.
-        seed at: Option<String> = "at",
-        /// Whether it is part of what the model is sent now; left out by a Pi that does not tell.
-        added in_context: Option<bool> = "inContext",
-        /// A message's role.
-        added role: Option<String> = "role",
-        /// A custom entry's type.
-        added custom_type: Option<String> = "customType",
-        /// A tool call's id.
-        added call_id: Option<String> = "callId",
-        /// A tool's name.
-        added tool: Option<String> = "tool",
-        /// The path of a file tool.
-        added path: Option<String> = "path",
-        /// Whether a tool's result is an error.
-        added is_error: Option<bool> = "isError",
-        /// The provider.
-        added provider: Option<String> = "provider",
-        /// The model.
-        added model: Option<String> = "model",
-        /// Why the model stopped.
-        added stop_reason: Option<String> = "stopReason",
-        /// The message's usage, as Pi tells it.
-        added usage: Option<Map<String, Value>> = "usage",
-        /// Characters of the message's parts.
-        added chars: Option<Chars> = "chars",
-        /// Characters of the system prompt's sections; null removes one.
-        added sections: Option<Named<Option<u64>>> = "sections",
-        /// Tools declared from here on.
-        added tools_added: Option<Vec<ToolChars>> = "toolsAdded",
-        /// Tools no longer declared from here on.
-        added tools_removed: Option<Vec<String>> = "toolsRemoved",
-        /// A name that was set.
-        added name: Option<String> = "name",
-        /// The data of a `jig-session.switches` entry.
-        added data: Value = "data",
-    }
-}
-
-record! {
-    /// Characters of a message's parts.
-    pub struct Chars {
-        /// Texts.
-        added text: Option<u64> = "text",
-        /// Thinking.
-        added thinking: Option<u64> = "thinking",
-        /// Tool calls.
-        added tool_calls: Option<u64> = "toolCalls",
-        /// A tool's result.
-        added tool_result: Option<u64> = "toolResult",
-    }
-}
-
-record! {
-    /// A tool declared to the model.
-    pub struct ToolChars {
-        /// Its name.
-        required name: String = "name",
-        /// Its declaration's length, in characters.
-        needed chars: u64 = "chars",
     }
 }
 

@@ -143,6 +143,6 @@ record! {
         /// The word of this line.
         tag op: Tag = "op" is "entries",
         /// The question's id.
-        required id: String = "id",
+        required id: LineId = "id",
     }
 }

@@ -29,6 +29,8 @@ mod words_macros;
 mod quick;
 
 pub mod bridge;
+mod bridge_entries;
+mod bridge_event;
 mod bridge_host;
 pub mod bulk;
 pub mod bus;

@@ -293,6 +293,39 @@ impl<T: Shape> Shape for Vec<T> {
     }
 }
 
+/// A value that another program chose: any JSON is right, and of an object the fields of `T` are read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Foreign<T>(pub T);
+
+impl<T> std::ops::Deref for Foreign<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Serialize> Serialize for Foreign<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<T: Shape + Default + PartialEq> Shape for Foreign<T> {
+    fn read(value: Value, _: &mut Reading) -> Option<Self> {
+        // What does not fit is no fault of the document.
+        Some(Self(T::read(value, &mut Reading::default()).unwrap_or_default()))
+    }
+
+    fn is_absent(&self) -> bool {
+        self.0 == T::default()
+    }
+
+    fn schema(_: &mut SchemaCx) -> Value {
+        json!({})
+    }
+}
+
 /// A map with free names keeps its order: an answer lists names in the request's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named<T>(pub Vec<(String, T)>);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use jig_session_schema::bridge::{BridgeEvent, BridgeTool, Chars, Entry, Prompt, PromptFile, ToolChars};
+use jig_session_schema::shape::Named as ByName;
 use jig_session_schema::status::{Basis, ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool, PartName};
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
 
 /// Characters a token stands for, where nothing better is known. Pi estimates by the same number.
 pub(super) const CHARS_PER_TOKEN: u64 = 4;
@@ -49,6 +50,34 @@ struct Named {
     kept: Option<u64>,
 }
 
+/// What a line says of the sizes of one message: its parts and, for a system message, the patches to sections and
+/// tools.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sizes<'a> {
+    chars: Option<&'a Chars>,
+    sections: Option<&'a ByName<Option<u64>>>,
+    tools_added: &'a [ToolChars],
+    tools_removed: &'a [String],
+}
+
+macro_rules! sizes_of {
+    ($Line:ty) => {
+        impl<'a> From<&'a $Line> for Sizes<'a> {
+            fn from(line: &'a $Line) -> Self {
+                Self {
+                    chars: line.chars.as_ref(),
+                    sections: line.sections.as_ref(),
+                    tools_added: &line.tools_added,
+                    tools_removed: &line.tools_removed,
+                }
+            }
+        }
+    };
+}
+
+sizes_of!(BridgeEvent);
+sizes_of!(Entry);
+
 /// The running count of one session.
 #[derive(Debug, Default)]
 pub(super) struct Breakdown {
@@ -64,24 +93,23 @@ pub(super) struct Breakdown {
 
 impl Breakdown {
     /// What there is: the tools, which of them are on, and the skills.
-    pub(super) fn offers(&mut self, line: &Value) {
+    pub(super) fn offers(&mut self, tools: &[BridgeTool], active: &[String], skills: &[String]) {
         let mut before = std::mem::take(&mut self.tools);
-        for tool in list(line, "tools") {
-            let Some(name) = tool["name"].as_str() else { continue };
-            let mut known = before.remove(name).unwrap_or_default();
-            known.source = tool["source"].as_str().map(str::to_owned);
+        for tool in tools {
+            let mut known = before.remove(&tool.name).unwrap_or_default();
+            known.source.clone_from(&tool.source);
             // What the transcript says was declared is exact; what the tool would be declared as is a good guess.
-            if let Some(chars) = tool["chars"].as_u64().filter(|_| known.chars == 0) {
+            if let Some(chars) = tool.chars.filter(|_| known.chars == 0) {
                 known.chars = chars;
             }
-            self.tools.insert(name.to_owned(), known);
+            self.tools.insert(tool.name.clone(), known);
         }
-        self.active(&line["active"]);
+        self.active(active);
         let mut before = std::mem::take(&mut self.skills);
-        for name in list(line, "skills").filter_map(Value::as_str) {
-            let known = before.iter().position(|skill| skill.name == name).map(|at| before.swap_remove(at));
+        for name in skills {
+            let known = before.iter().position(|skill| skill.name == *name).map(|at| before.swap_remove(at));
             self.skills.push(known.unwrap_or_else(|| Named {
-                name: name.to_owned(),
+                name: name.clone(),
                 path: None,
                 chars: 0,
                 on: true,
@@ -91,40 +119,34 @@ impl Breakdown {
     }
 
     /// Which tools are declared to the model now.
-    pub(super) fn active(&mut self, names: &Value) {
-        let Some(names) = names.as_array() else { return };
+    pub(super) fn active(&mut self, names: &[String]) {
         for (name, tool) in &mut self.tools {
-            tool.on = names.iter().any(|on| on.as_str() == Some(name));
+            tool.on = names.contains(name);
         }
     }
 
     /// What a `prompt` question tells: skills, context files and the prompt's length.
-    pub(super) fn prompt(&mut self, line: &Value) {
-        let named = |items: &str, name: &str| {
-            let read = |item: &Value| {
-                let path = item["path"].as_str().map(str::to_owned);
-                let chars = item["chars"].as_u64().unwrap_or_default();
-                Some(Named { name: item[name].as_str()?.to_owned(), path, chars, on: true, kept: None })
-            };
-            list(line, items).filter_map(read).collect::<Vec<_>>()
+    pub(super) fn prompt(&mut self, line: &Prompt) {
+        let named = |item: &PromptFile, name: Option<&String>| {
+            let chars = item.chars.unwrap_or_default();
+            Some(Named { name: name?.clone(), path: item.path.clone(), chars, on: true, kept: None })
         };
-        if line["skills"].is_array() {
-            let offered = named("skills", "name");
+        if let Some(skills) = &line.skills {
             // A skill that was switched off is left out of the question, and stays in the list as one that is off.
             for skill in &mut self.skills {
                 skill.on = false;
             }
-            for skill in offered {
+            for skill in skills.iter().filter_map(|skill| named(skill, skill.name.as_ref())) {
                 match self.skills.iter_mut().find(|known| known.name == skill.name) {
                     Some(known) => *known = skill,
                     None => self.skills.push(skill),
                 }
             }
         }
-        if line["contextFiles"].is_array() {
-            self.files = named("contextFiles", "path");
+        if let Some(files) = &line.context_files {
+            self.files = files.iter().filter_map(|file| named(file, file.path.as_ref())).collect();
         }
-        if let Some(chars) = line["promptChars"].as_u64() {
+        if let Some(chars) = line.prompt_chars {
             self.prompt = chars;
         }
     }
@@ -160,20 +182,19 @@ impl Breakdown {
         }
     }
 
-    /// One message, of the live run or of the transcript. `sizes` holds its `chars` and, for a system message, the
-    /// patches to sections and tools.
-    pub(super) fn message(&mut self, role: &str, custom_type: Option<&str>, sizes: &Value) {
-        let chars = |name: &str| sizes["chars"][name].as_u64().unwrap_or_default();
-        let text = chars("text");
+    /// One message, of the live run or of the transcript.
+    pub(super) fn message(&mut self, role: &str, custom_type: Option<&str>, sizes: Sizes<'_>) {
+        let chars = |of: fn(&Chars) -> Option<u64>| sizes.chars.and_then(of).unwrap_or_default();
+        let text = chars(|chars| chars.text);
         match role {
             "system" => self.system(sizes),
             "user" => self.add("user", text),
             "assistant" => {
                 self.add("assistant", text);
-                self.add("thinking", chars("thinking"));
-                self.add("toolCalls", chars("toolCalls"));
+                self.add("thinking", chars(|chars| chars.thinking));
+                self.add("toolCalls", chars(|chars| chars.tool_calls));
             }
-            "toolResult" => self.add("toolResults", chars("toolResult").max(text)),
+            "toolResult" => self.add("toolResults", chars(|chars| chars.tool_result).max(text)),
             "custom" => {
                 let ours = custom_type.is_some_and(|kind| OUR_MESSAGES.iter().any(|ours| kind.starts_with(ours)));
                 self.add(if ours { "jig" } else { "other" }, text);
@@ -183,22 +204,19 @@ impl Breakdown {
     }
 
     /// The patches of a system message: sections by name, tools added and removed.
-    pub(super) fn system(&mut self, sizes: &Value) {
-        if let Some(sections) = sizes["sections"].as_object() {
-            for (name, chars) in sections {
-                match chars.as_u64() {
-                    Some(chars) => self.sections.insert(name.clone(), chars),
-                    None => self.sections.remove(name),
-                };
-            }
+    pub(super) fn system(&mut self, sizes: Sizes<'_>) {
+        for (name, chars) in sizes.sections.into_iter().flat_map(ByName::iter) {
+            match chars {
+                Some(chars) => self.sections.insert(name.to_owned(), *chars),
+                None => self.sections.remove(name),
+            };
         }
-        for tool in list(sizes, "toolsAdded") {
-            let Some(name) = tool["name"].as_str() else { continue };
-            let known = self.tools.entry(name.to_owned()).or_default();
-            known.chars = tool["chars"].as_u64().unwrap_or_default();
+        for tool in sizes.tools_added {
+            let known = self.tools.entry(tool.name.clone()).or_default();
+            known.chars = tool.chars;
             known.on = true;
         }
-        for name in list(sizes, "toolsRemoved").filter_map(|tool| tool.as_str().or(tool["name"].as_str())) {
+        for name in sizes.tools_removed {
             if let Some(tool) = self.tools.get_mut(name) {
                 tool.on = false;
             }
@@ -307,143 +325,6 @@ fn shared_out(chars: &[u64], sum: u64, total: u64) -> Vec<u64> {
     shares
 }
 
-fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    value[name].as_array().into_iter().flatten()
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn at() -> Option<Timestamp> {
-        Some(Timestamp::from_epoch_ms(1_795_976_328_757))
-    }
-
-    fn filled() -> Breakdown {
-        let mut breakdown = Breakdown::default();
-        breakdown
-            .offers(&json!({"tools": [{"name": "read", "source": "builtin"}, {"name": "grep", "source": "builtin"}],
-            "active": ["read"], "skills": ["git-notes", "pdf-tools"]}));
-        breakdown.message(
-            "system",
-            None,
-            &json!({"sections": {"preamble": 400, "tools": 100, "skills": 80,
-            "project_context": 60, "cwd": 20}, "toolsAdded": [{"name": "read", "chars": 300}]}),
-        );
-        breakdown.prompt(&json!({"skills": [{"name": "git-notes", "path": "/s/g", "chars": 40}],
-            "contextFiles": [{"path": "/p/AGENTS.md", "chars": 50}], "promptChars": 660}));
-        breakdown.message("user", None, &json!({"chars": {"text": 40}}));
-        breakdown.message("assistant", None, &json!({"chars": {"text": 8, "thinking": 12, "toolCalls": 20}}));
-        breakdown.message("toolResult", None, &json!({"chars": {"toolResult": 60}}));
-        breakdown.message("custom", Some("session-bus"), &json!({"chars": {"text": 16}}));
-        breakdown
-    }
-
-    fn parts(detail: &ContextDetail) -> Vec<(String, u64)> {
-        detail.parts.iter().map(|part| (part.part.to_string(), part.tokens)).collect()
-    }
-
-    #[test]
-    fn an_estimate_is_a_quarter_of_the_characters() {
-        let detail = filled().detail(at(), None, Some(1000)).unwrap();
-        assert_eq!(detail.basis, Basis::Estimate);
-        assert_eq!(detail.total, Some(279));
-        let right = [
-            ("system", 105),
-            ("tools", 100),
-            ("skills", 20),
-            ("contextFiles", 15),
-            ("user", 10),
-            ("assistant", 2),
-            ("thinking", 3),
-            ("toolCalls", 5),
-            ("toolResults", 15),
-            ("jig", 4),
-        ];
-        assert_eq!(parts(&detail), right.map(|(part, tokens)| (part.to_owned(), tokens)));
-    }
-
-    #[test]
-    fn measured_parts_sum_to_the_agents_own_count() {
-        for tokens in [1, 7, 279, 1000, 1_000_003, 9_007_199_254_740_991] {
-            let detail = filled().detail(at(), Some(tokens), None).unwrap();
-            assert_eq!((detail.total, detail.basis), (Some(tokens), Basis::Measured));
-            assert_eq!(detail.parts.iter().map(|part| part.tokens).sum::<u64>(), tokens);
-        }
-    }
-
-    #[test]
-    fn tools_skills_and_files_are_listed_with_what_is_off() {
-        let detail = filled().detail(at(), None, None).unwrap();
-        let tools: Vec<_> = detail.tools.iter().map(|tool| (tool.name.as_str(), tool.tokens, tool.on)).collect();
-        assert_eq!(tools, [("read", 75, true), ("grep", 0, false)]);
-        let skills: Vec<_> = detail.skills.iter().map(|skill| (skill.name.as_str(), skill.on)).collect();
-        assert_eq!(skills, [("git-notes", true), ("pdf-tools", false)]);
-        assert_eq!((detail.context_files[0].path.as_str(), detail.context_files[0].tokens), ("/p/AGENTS.md", 12));
-    }
-
-    #[test]
-    fn a_later_system_message_patches_sections_and_tools() {
-        let mut breakdown = filled();
-        breakdown.message(
-            "system",
-            None,
-            &json!({"sections": {"skills": null, "preamble": 40}, "toolsRemoved": ["read"]}),
-        );
-        let detail = breakdown.detail(at(), None, None).unwrap();
-        assert!(detail.parts.iter().all(|part| part.part != PartName::SKILLS));
-        assert_eq!(detail.tools.iter().filter(|tool| tool.on).count(), 0);
-    }
-
-    #[test]
-    fn skills_and_files_keep_their_tokens_until_the_next_prompt() {
-        let before = filled().detail(at(), Some(558), None).unwrap();
-        let fresh = |skills: &[&str]| {
-            let mut breakdown = Breakdown::default();
-            breakdown.offers(&json!({"tools": [], "active": [], "skills": skills}));
-            breakdown.message("system", None, &json!({"sections": {"preamble": 400, "skills": 80}}));
-            breakdown.kept(&before);
-            breakdown
-        };
-        let skills = |detail: &ContextDetail| {
-            detail.skills.iter().map(|skill| (skill.name.clone(), skill.path.clone(), skill.tokens)).collect::<Vec<_>>()
-        };
-        let mut breakdown = fresh(&["pdf-tools", "git-notes"]);
-        let detail = breakdown.detail(at(), Some(100), None).unwrap();
-        let right = [("pdf-tools".to_owned(), None, 0), ("git-notes".to_owned(), Some("/s/g".to_owned()), 20)];
-        assert_eq!(skills(&detail), right);
-        assert_eq!((detail.context_files[0].path.as_str(), detail.context_files[0].tokens), ("/p/AGENTS.md", 25));
-        breakdown.prompt(&json!({"skills": [{"name": "git-notes", "path": "/s/g", "chars": 48}], "contextFiles": []}));
-        let detail = breakdown.detail(at(), Some(100), None).unwrap();
-        assert_eq!((skills(&detail)[1].2, detail.context_files.len()), (10, 0));
-        for other in [&["git-notes"][..], &["git-notes", "other"], &["git-notes", "pdf-tools", "other"]] {
-            let detail = fresh(other).detail(at(), Some(100), None).unwrap();
-            assert!(
-                detail.skills.iter().all(|skill| skill.tokens == 0) && detail.context_files.is_empty(),
-                "{other:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_compaction_replaces_the_conversation() {
-        let mut breakdown = filled();
-        breakdown.compacted(80);
-        let names: Vec<_> =
-            parts(&breakdown.detail(at(), None, None).unwrap()).into_iter().map(|part| part.0).collect();
-        assert_eq!(names, ["system", "tools", "skills", "contextFiles", "compaction"]);
-    }
-
-    #[test]
-    fn without_sections_the_prompts_length_tells_the_system_part() {
-        let mut breakdown = Breakdown::default();
-        assert!(breakdown.detail(at(), None, None).is_none());
-        breakdown.prompt(&json!({"skills": [{"name": "a", "path": "/a", "chars": 40}],
-            "contextFiles": [{"path": "/p", "chars": 60}], "promptChars": 500}));
-        let detail = breakdown.detail(at(), None, None).unwrap();
-        let right = [("system", 100), ("skills", 10), ("contextFiles", 15)];
-        assert_eq!(parts(&detail), right.map(|(part, tokens)| (part.to_owned(), tokens)));
-    }
-}
+#[path = "breakdown_tests.rs"]
+mod tests;

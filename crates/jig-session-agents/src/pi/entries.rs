@@ -1,15 +1,13 @@
 //! The session's entries, as the bridge sends them once after `hello`: sums, files and what fills the context.
 
+use jig_session_schema::bridge::{Entries, Entry};
 use jig_session_schema::event::{Event, OutputEvent, UsageMode};
+use jig_session_schema::request::SWITCHES_ENTRY;
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
 
 use super::calls::output_of;
 use super::usage::Tokens;
-use super::{Bridge, text};
-
-/// The entry in which the switches are kept.
-const SWITCHES: &str = "jig-session.switches";
+use super::{Bridge, said};
 
 /// What is gathered while the entries come in, page by page.
 #[derive(Debug)]
@@ -29,13 +27,13 @@ impl Reading {
 }
 
 impl Bridge {
-    pub(super) fn entries(&mut self, line: &Value) -> Vec<Event> {
+    pub(super) fn entries(&mut self, line: &Entries) -> Vec<Event> {
         let mut reading = self.reading.take().unwrap_or_else(Reading::new);
         let mut events = Vec::new();
-        for entry in line["entries"].as_array().into_iter().flatten() {
+        for entry in &line.entries {
             events.extend(self.entry(entry, &mut reading));
         }
-        if line["more"] == true {
+        if line.more {
             self.reading = Some(reading);
             return events;
         }
@@ -44,52 +42,51 @@ impl Bridge {
         events
     }
 
-    fn entry(&mut self, entry: &Value, reading: &mut Reading) -> Option<Event> {
-        let used = Tokens::read(&entry["usage"]);
+    fn entry(&mut self, entry: &Entry, reading: &mut Reading) -> Option<Event> {
+        let used = entry.usage.as_ref().and_then(Tokens::read);
         if let Some(used) = &used {
             reading.sum.add(used);
         }
-        let at = entry["at"].as_str().and_then(Timestamp::parse);
-        let kind = entry["type"].as_str().unwrap_or_default();
-        let role = entry["role"].as_str().unwrap_or_default();
-        if kind == "custom" && entry["customType"] == SWITCHES {
-            self.switches = Some(entry["data"].clone());
+        let at = entry.at.as_deref().and_then(Timestamp::parse);
+        let role = entry.role.as_deref().unwrap_or_default();
+        if entry.kind == "custom" && entry.custom_type.as_deref() == Some(SWITCHES_ENTRY) {
+            self.switches = Some(entry.data.0.clone());
         }
-        if entry["inContext"] != false {
-            self.fills(entry, kind, role, used.as_ref());
+        if entry.in_context != Some(false) {
+            self.fills(entry, role, used.as_ref());
         }
-        if role != "toolResult" || entry["isError"] == true {
+        if role != "toolResult" || entry.is_error == Some(true) {
             return None;
         }
-        let action = entry["tool"].as_str().and_then(output_of)?;
-        Some(OutputEvent::new().at(at).path(text(&entry["path"])?).action(action).into())
+        let action = entry.tool.as_deref().and_then(output_of)?;
+        Some(OutputEvent::new().at(at).path(said(entry.path.as_ref())?).action(action).into())
     }
 
     /// What an entry of the context adds to it.
-    fn fills(&mut self, entry: &Value, kind: &str, role: &str, used: Option<&Tokens>) {
-        let kind_of_custom = entry["customType"].as_str();
-        match kind {
+    fn fills(&mut self, entry: &Entry, role: &str, used: Option<&Tokens>) {
+        let kind_of_custom = entry.custom_type.as_deref();
+        match entry.kind.as_str() {
             "message" => {
-                self.breakdown.message(role, kind_of_custom, entry);
+                self.breakdown.message(role, kind_of_custom, entry.into());
                 if role == "assistant"
                     && let Some(used) = used
                 {
                     self.tokens = Some(used.total);
                 }
             }
-            "custom_message" => self.breakdown.message("custom", kind_of_custom, entry),
+            "custom_message" => self.breakdown.message("custom", kind_of_custom, entry.into()),
             "compaction" => {
-                let chars = entry["chars"]["text"].as_u64().unwrap_or_default();
+                let chars = entry.chars.as_ref().and_then(|chars| chars.text).unwrap_or_default();
                 // Told apart entry by entry, what came before it and is still here is still in the context.
-                if entry["inContext"] == true {
+                if entry.in_context == Some(true) {
                     self.breakdown.summarised(chars);
                 } else {
                     self.breakdown.compacted(chars);
                 }
-                self.breakdown.system(entry);
+                self.breakdown.system(entry.into());
                 self.tokens = None;
             }
-            "branch_summary" => self.breakdown.message("other", None, entry),
+            "branch_summary" => self.breakdown.message("other", None, entry.into()),
             _ => {}
         }
     }

@@ -12,14 +12,16 @@ mod usage;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use jig_session_schema::bridge::{BridgeEvent, BridgeModel, BridgeTool, BusEvent, Hello, OffersChanged, ToHost};
 use jig_session_schema::event::{
     AttentionEvent, BackgroundEvent, CapabilitiesEvent, CapabilitySkill, CapabilityTool, ContextEvent, EndEvent, Event,
     ModelEvent, SessionEvent,
 };
+use jig_session_schema::king::EpochMs;
+use jig_session_schema::request::Switches;
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{Accept, ContextDetail, Model, Reason};
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
 
 pub use agent::AGENT;
 use breakdown::Breakdown;
@@ -48,7 +50,7 @@ pub struct Bridge {
     /// The last real count of tokens in the context.
     tokens: Option<u64>,
     breakdown: Breakdown,
-    offers: Value,
+    offers: Offers,
     hidden: HashSet<String>,
     calls: HashMap<String, Call>,
     /// Calls that ended in error since the last message of the model.
@@ -63,7 +65,15 @@ pub struct Bridge {
     prompted: bool,
     subagents: HashSet<String>,
     reading: Option<Reading>,
-    switches: Option<Value>,
+    switches: Option<Switches>,
+}
+
+/// The tools and skills there are.
+#[derive(Debug, Default)]
+struct Offers {
+    tools: Vec<BridgeTool>,
+    active: Vec<String>,
+    skills: Vec<String>,
 }
 
 impl Bridge {
@@ -74,18 +84,18 @@ impl Bridge {
     }
 
     /// The events that a line stands for. A line that is not known, or not of this use, stands for none.
-    pub fn line(&mut self, line: &Value) -> Told {
-        let events = match line["t"].as_str().unwrap_or_default() {
-            "hello" => return self.hello(line),
-            "event" => return self.event(line),
-            "tools" => self.offers(line),
-            "bus" => self.bus(line),
-            "entries" => self.entries(line),
-            "prompt" => {
-                self.breakdown.prompt(line);
+    pub fn line(&mut self, line: &ToHost) -> Told {
+        let events = match line {
+            ToHost::Hello(hello) => return self.hello(hello),
+            ToHost::Event(event) => return self.event(event),
+            ToHost::Tools(OffersChanged { tools, active, skills, .. }) => self.offers(tools, active, skills),
+            ToHost::Bus(said) => self.bus(said),
+            ToHost::Entries(page) => self.entries(page),
+            ToHost::Prompt(prompt) => {
+                self.breakdown.prompt(prompt);
                 Vec::new()
             }
-            "bye" => vec![EndEvent::new().keep(Some(line["reason"] == "reload")).into()],
+            ToHost::Bye(bye) => vec![EndEvent::new().keep(Some(bye.reason.as_deref() == Some("reload"))).into()],
             _ => Vec::new(),
         };
         Told { events, ask_idle: None }
@@ -97,9 +107,9 @@ impl Bridge {
         &self.session
     }
 
-    /// The last set of switches among the session's entries, whatever its branch: `{ tools, skills }`.
+    /// The last set of switches among the session's entries, whatever its branch.
     #[must_use]
-    pub fn switches(&self) -> Option<&Value> {
+    pub fn switches(&self) -> Option<&Switches> {
         self.switches.as_ref()
     }
 
@@ -109,90 +119,81 @@ impl Bridge {
     }
 
     /// Switches were applied: `active` is Pi's list of active tools, `hidden` the skills that are left out.
-    pub fn switched(&mut self, active: Option<&Value>, hidden: Option<&[String]>) -> Vec<Event> {
-        if let Some(active) = active.filter(|active| active.is_array()) {
-            self.offers["active"] = active.clone();
-            self.breakdown.active(active);
-        }
-        if let Some(hidden) = hidden {
-            self.hidden = hidden.iter().cloned().collect();
-            self.breakdown.hidden(hidden);
-        }
+    pub fn switched(&mut self, active: &[String], hidden: &[String]) -> Vec<Event> {
+        self.offers.active = active.to_vec();
+        self.breakdown.active(active);
+        self.hidden = hidden.iter().cloned().collect();
+        self.breakdown.hidden(hidden);
         // What fills the context says of each tool and skill whether it is on.
         vec![self.capabilities(), self.context(None)]
     }
 
-    fn hello(&mut self, line: &Value) -> Told {
-        *self = Self { session: text(&line["session"]).unwrap_or_default(), ..Self::default() };
-        self.version = line["pi"].as_str().and_then(version);
-        self.see_window(&line["model"]);
-        self.see_window(&line["usage"]);
-        let file = text(&line["file"]);
-        let agent_dir = text(&line["agentDir"]).or_else(|| {
+    fn hello(&mut self, line: &Hello) -> Told {
+        *self = Self { session: line.session.clone(), ..Self::default() };
+        self.version = line.pi.as_deref().and_then(version);
+        self.see_window(line.model.as_ref().and_then(|model| model.context_window));
+        self.see_window(line.usage.as_ref().and_then(|usage| usage.context_window));
+        let file = said(line.file.as_ref());
+        let agent_dir = said(line.agent_dir.as_ref()).or_else(|| {
             let (before, _) = file.as_deref()?.rsplit_once("/sessions/")?;
             Some(before.to_owned())
         });
-        let mut session = SessionEvent::new().session(self.session.clone()).name(text(&line["name"]).into());
-        session.pid = line["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-        session.cwd = text(&line["cwd"]);
+        let mut session = SessionEvent::new().session(self.session.clone()).name(said(line.name.as_ref()).into());
+        session.pid = Some(line.pid);
+        session.cwd = Some(line.cwd.clone()).filter(|cwd| !cwd.is_empty());
         session.transcript = file.into();
         session.agent_dir = agent_dir.map_or(Patch::Keep, Patch::Set);
-        session.version = text(&line["pi"]).map_or(Patch::Keep, Patch::Set);
-        let model = ModelEvent::new().model(model(&line["model"]).into()).thinking(text(&line["thinking"]).into());
+        session.version = said(line.pi.as_ref()).map_or(Patch::Keep, Patch::Set);
+        let model =
+            ModelEvent::new().model(model(line.model.as_ref()).into()).thinking(said(line.thinking.as_ref()).into());
         let mut events = vec![session.into(), model.into()];
-        events.extend(self.offers(line));
+        events.extend(self.offers(&line.tools, &line.active, &line.skills));
         // What was kept over a reload or a crash of the host may say that Pi works, while it waits.
         Told { events, ask_idle: Some(self.ask(AskIdle::Now, true)) }
     }
 
     /// The tools and skills there are.
-    fn offers(&mut self, line: &Value) -> Vec<Event> {
-        self.breakdown.offers(line);
-        self.offers = serde_json::json!({ "tools": line["tools"], "active": line["active"], "skills": line["skills"] });
+    fn offers(&mut self, tools: &[BridgeTool], active: &[String], skills: &[String]) -> Vec<Event> {
+        self.breakdown.offers(tools, active, skills);
+        self.offers = Offers { tools: tools.to_vec(), active: active.to_vec(), skills: skills.to_vec() };
         vec![self.capabilities()]
     }
 
     fn capabilities(&self) -> Event {
-        let list = |name: &str| self.offers[name].as_array().cloned().unwrap_or_default();
-        let active = list("active");
-        let tools = list("tools").into_iter().filter_map(|tool| {
-            let name = text(&tool["name"])?;
-            let on = active.iter().any(|on| on.as_str() == Some(&name));
-            let hidden = (tool["exposure"] == "hidden").then_some(true);
-            Some(CapabilityTool::new().name(name).on(on).hidden(hidden))
+        let Offers { tools, active, skills } = &self.offers;
+        let tools = tools.iter().filter(|tool| !tool.name.is_empty()).map(|tool| {
+            let hidden = (tool.exposure.as_deref() == Some("hidden")).then_some(true);
+            CapabilityTool::new().name(tool.name.clone()).on(active.contains(&tool.name)).hidden(hidden)
         });
-        let skills = list("skills").into_iter().filter_map(|skill| {
-            let name = text(&skill)?;
-            let on = !self.hidden.contains(&name);
-            Some(CapabilitySkill::new().name(name).on(on))
-        });
+        let skills = skills.iter().filter(|skill| !skill.is_empty());
+        let skills = skills.map(|skill| CapabilitySkill::new().name(skill.clone()).on(!self.hidden.contains(skill)));
         let accepts = vec![Accept::TOOLS, Accept::SKILLS, Accept::RELOAD];
         CapabilitiesEvent::new().tools(tools.collect()).skills(skills.collect()).accepts(accepts).into()
     }
 
-    fn event(&mut self, line: &Value) -> Told {
-        let (data, at) = (&line["data"], moment(line));
+    fn event(&mut self, line: &BridgeEvent) -> Told {
+        let (data, at) = (&line.data, moment(line.at));
         // A change of the model tells its window itself, and is compared with the one before.
-        if line["event"] != "model_select" {
-            self.see_window(&line["usage"]);
+        if line.event != "model_select" {
+            self.see_window(line.usage.as_ref().and_then(|usage| usage.context_window));
         }
-        let events = match line["event"].as_str().unwrap_or_default() {
+        let events = match line.event.as_str() {
             "session_info_changed" => {
                 let session = SessionEvent::new().at(at).session(self.session.clone());
-                vec![session.name(text(&data["name"]).into()).into()]
+                vec![session.name(said(data.name.as_ref()).into()).into()]
             }
             "agent_start" => self.turn_began(at),
             "agent_end" => return self.agent_ended(line, at),
             "agent_settled" => {
                 self.settles = true;
-                self.settled(at, data["aborted"].as_bool())
+                self.settled(at, data.aborted)
             }
             "tool_execution_start" => self.call_began(data, at),
             "tool_execution_end" => self.call_ended(data, at),
             "message_end" => self.message_ended(line, at),
             "session_compact" => self.compacted(data, at),
-            "model_select" => self.model_selected(data, at),
-            "thinking_level_select" => vec![ModelEvent::new().at(at).thinking(text(&data["level"]).into()).into()],
+            "model_select" => self.model_selected(data.model.as_ref(), at),
+            "thinking_level_select" => vec![ModelEvent::new().at(at).thinking(said(data.level.as_ref()).into()).into()],
             "ui_prompt_start" => self.prompt_began(line, at),
             "ui_prompt_end" => self.prompt_ended(at),
             _ => Vec::new(),
@@ -200,10 +201,10 @@ impl Bridge {
         Told { events, ask_idle: None }
     }
 
-    fn model_selected(&mut self, data: &Value, at: Option<Timestamp>) -> Vec<Event> {
+    fn model_selected(&mut self, told: Option<&BridgeModel>, at: Option<Timestamp>) -> Vec<Event> {
         let before = self.window;
-        self.see_window(&data["model"]);
-        let mut events = vec![ModelEvent::new().at(at).model(model(&data["model"]).into()).into()];
+        self.see_window(told.and_then(|model| model.context_window));
+        let mut events = vec![ModelEvent::new().at(at).model(model(told).into()).into()];
         if self.window != before && self.tokens.is_some() {
             events.push(ContextEvent::new().at(at).tokens(self.tokens).window(self.window).into());
         }
@@ -211,8 +212,8 @@ impl Bridge {
     }
 
     /// A person is asked something: an approval if a running call was decided `ask`, else a question.
-    fn prompt_began(&mut self, line: &Value, at: Option<Timestamp>) -> Vec<Event> {
-        if !self.open || line["own"] == true {
+    fn prompt_began(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Vec<Event> {
+        if !self.open || line.own == Some(true) {
             return Vec::new();
         }
         self.prompted = true;
@@ -233,13 +234,12 @@ impl Bridge {
         vec![AttentionEvent::new().at(at).into()]
     }
 
-    fn bus(&mut self, line: &Value) -> Vec<Event> {
-        let (data, at) = (&line["data"], moment(line));
-        let name = line["event"].as_str().unwrap_or_default();
+    fn bus(&mut self, line: &BusEvent) -> Vec<Event> {
+        let (data, at, name) = (&line.data, moment(line.at), line.event.as_str());
         if name == "jig:decision" {
             return self.decided(data, at);
         }
-        let Some(id) = text(&data["id"]) else { return Vec::new() };
+        let Some(id) = said(data.id.as_ref()) else { return Vec::new() };
         let changed = match name {
             "subagents:created" | "subagents:started" => self.subagents.insert(id),
             "subagents:completed" | "subagents:failed" => self.subagents.remove(&id),
@@ -251,26 +251,25 @@ impl Bridge {
         vec![BackgroundEvent::new().at(at).count(self.subagents.len() as u64).into()]
     }
 
-    fn see_window(&mut self, told: &Value) {
-        if let Some(window) = told["contextWindow"].as_u64().filter(|window| *window > 0) {
-            self.window = Some(window);
-        }
+    fn see_window(&mut self, window: Option<u64>) {
+        self.window = window.filter(|window| *window > 0).or(self.window);
     }
 }
 
-fn model(value: &Value) -> Option<Model> {
-    let id = text(&value["id"])?;
-    Some(Model::new().id(id).provider(text(&value["provider"])).name(text(&value["name"])))
+fn model(told: Option<&BridgeModel>) -> Option<Model> {
+    let BridgeModel { id, provider, name, .. } = told?;
+    let id = said(Some(id))?;
+    Some(Model::new().id(id).provider(said(provider.as_ref())).name(said(name.as_ref())))
 }
 
 /// A text that says something.
-fn text(value: &Value) -> Option<String> {
-    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+fn said(text: Option<&String>) -> Option<String> {
+    text.filter(|text| !text.is_empty()).cloned()
 }
 
 /// When a line was sent.
-fn moment(line: &Value) -> Option<Timestamp> {
-    line["at"].as_i64().map(Timestamp::from_epoch_ms)
+fn moment(at: Option<EpochMs>) -> Option<Timestamp> {
+    at.map(EpochMs::timestamp)
 }
 
 /// `1.6.0` as three numbers; what follows them counts for nothing.

@@ -1,8 +1,8 @@
 //! Turns: when Pi works, and how a turn settled.
 
+use jig_session_schema::bridge::BridgeEvent;
 use jig_session_schema::event::{Event, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase};
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
 
 use super::{Bridge, Told};
 
@@ -37,11 +37,11 @@ impl Bridge {
     }
 
     /// On a Pi that does not tell when it has settled, the end of the run and an idle Pi after it mean the same.
-    pub(super) fn agent_ended(&mut self, line: &Value, at: Option<Timestamp>) -> Told {
+    pub(super) fn agent_ended(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Told {
         if self.settles || self.version.is_some_and(|version| version >= SETTLES) || !self.open {
             return Told::default();
         }
-        if line["idle"] == true {
+        if line.idle == Some(true) {
             return Told { events: self.settled(at, None), ask_idle: None };
         }
         Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, false)) }

@@ -1,12 +1,12 @@
 //! Tokens and cost of messages, and what they make of the context.
 
+use jig_session_schema::bridge::{BridgeEvent, EventData, TokenUsage};
 use jig_session_schema::event::{ContextEvent, Event, UsageEvent, UsageMode};
 use jig_session_schema::shape::Patch;
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
 
 use super::breakdown::CHARS_PER_TOKEN;
-use super::{Bridge, text};
+use super::{Bridge, said};
 
 /// The first Pi whose last message says `aborted` when a run was broken off before its next request; `error` before.
 const NAMES_ABORTS: [u32; 3] = [1, 5, 1];
@@ -30,17 +30,17 @@ impl Tokens {
         Self { input: 0, output: 0, cache_read: 0, cache_write: 0, cost: Some(0.0), total: 0 };
 
     /// Reads Pi's `usage`; `None` when no tokens were used, as in a call that failed or was broken off.
-    pub(super) fn read(usage: &Value) -> Option<Self> {
-        let count = |name: &str| usage[name].as_u64().unwrap_or_default();
-        let (input, output) = (count("input"), count("output"));
-        let (cache_read, cache_write) = (count("cacheRead"), count("cacheWrite"));
+    pub(super) fn read(usage: &TokenUsage) -> Option<Self> {
+        let count = Option::unwrap_or_default;
+        let (input, output) = (count(usage.input), count(usage.output));
+        let (cache_read, cache_write) = (count(usage.cache_read), count(usage.cache_write));
         let sum = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
         if sum == 0 {
             return None;
         }
         // Pi's cost of a model without prices is zero, and that of no real call is.
-        let cost = usage["cost"]["total"].as_f64().filter(|cost| *cost > 0.0);
-        let total = match count("totalTokens") {
+        let cost = usage.cost.as_ref().and_then(|cost| cost.total).filter(|cost| *cost > 0.0);
+        let total = match count(usage.total_tokens) {
             0 => sum,
             total => total,
         };
@@ -67,12 +67,12 @@ impl Tokens {
 }
 
 impl Bridge {
-    pub(super) fn message_ended(&mut self, line: &Value, at: Option<Timestamp>) -> Vec<Event> {
-        let message = &line["data"]["message"];
-        let role = message["role"].as_str().unwrap_or_default();
-        self.breakdown.message(role, message["customType"].as_str(), line);
+    pub(super) fn message_ended(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Vec<Event> {
+        let Some(message) = &line.data.message else { return Vec::new() };
+        let role = message.role.as_deref().unwrap_or_default();
+        self.breakdown.message(role, message.custom_type.as_deref(), line.into());
         if role == "assistant" {
-            let stop = text(&message["stopReason"]);
+            let stop = said(message.stop_reason.as_ref());
             // The empty message that ends a broken-off run comes after the calls that it broke off.
             let ends = match stop.as_deref() {
                 Some("aborted") => true,
@@ -84,7 +84,7 @@ impl Bridge {
             }
             self.stop = stop;
         }
-        let Some(used) = Tokens::read(&message["usage"]) else { return Vec::new() };
+        let Some(used) = message.usage.as_ref().and_then(Tokens::read) else { return Vec::new() };
         let mut events = vec![self.used(&used, at)];
         if role == "assistant" {
             self.tokens = Some(used.total);
@@ -93,8 +93,8 @@ impl Bridge {
         events
     }
 
-    pub(super) fn compacted(&mut self, data: &Value, at: Option<Timestamp>) -> Vec<Event> {
-        let used = Tokens::read(&data["compactionEntry"]["usage"]);
+    pub(super) fn compacted(&mut self, data: &EventData, at: Option<Timestamp>) -> Vec<Event> {
+        let used = data.compaction_entry.as_ref().and_then(|entry| Tokens::read(entry.usage.as_ref()?));
         let summary = used.map_or(0, |used| used.output.saturating_mul(CHARS_PER_TOKEN));
         self.breakdown.compacted(summary);
         self.tokens = None;

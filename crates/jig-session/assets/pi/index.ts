@@ -25,6 +25,7 @@ const QUEUE_MAX = 8 << 20; // bytes that may wait for a host that does not read
 const PAGE = 500; // entries a line
 const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
 const NAME_UNITS = 128; // longer than this is no name of an action
+const PATH_UNITS = 4096; // longer than this is no path
 
 // Which fields of which event cross the pipe; a dot goes into an object. `turn_end` is not among them: with a
 // listener for it Pi builds the whole context anew at the end of every turn.
@@ -754,7 +755,11 @@ export default function (pi: ExtensionAPI) {
     on(name, async (event, eventCtx) => {
       ctx = eventCtx;
       const picked = data(event);
-      if (length(picked.args?.action) > NAME_UNITS) delete picked.args.action;
+      for (const [argument, most] of [["path", PATH_UNITS], ["action", NAME_UNITS]] as const) {
+        // A model may write anything there.
+        const value = picked.args?.[argument];
+        if (value !== undefined && (typeof value !== "string" || value.length > most)) delete picked.args[argument];
+      }
       sendSoon({
         t: "event", event: name, at: Date.now(), data: picked, ...extras(name, event),
         idle: eventCtx.isIdle(), pending: eventCtx.hasPendingMessages(),

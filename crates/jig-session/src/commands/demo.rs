@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use jig_session_agents::pi::Bridge;
 use jig_session_atomic::{PrivateDir, read_file};
+use jig_session_schema::bridge::ToHost;
 use jig_session_schema::event::{Event, ToolPhase, TurnPhase};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::status::{State, Status};
@@ -151,7 +152,9 @@ impl Demo<'_> {
             if !self.fast {
                 thread::sleep(pause.min(LONGEST_PAUSE));
             }
-            for event in bridge.line(&line).events {
+            let line = ToHost::read_value(line)
+                .map_err(|error| Failure::new(Code::Io, format!("the recording is no bridge v1: {error}")))?;
+            for event in bridge.line(&line.value).events {
                 self.feed(publish, &event)?;
                 self.follow(&event)?;
             }

@@ -1,10 +1,11 @@
 //! The panel of `/sessions`: members, own mail, claims; what one may do there concerns oneself only.
 
+use jig_session_schema::bridge::Key;
 use jig_session_schema::bus_result::{MessageView, StatusResult};
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use super::show;
 use crate::commands::bus::listens;
 use crate::{ages, sanitise};
 
@@ -93,11 +94,10 @@ impl Board {
     }
 
     /// Takes a key or a size.
-    pub(super) fn key(&mut self, line: &Value) -> Deed {
-        let number = |name: &str| line[name].as_u64().and_then(|number| usize::try_from(number).ok());
-        self.width = number("width").unwrap_or(self.width).max(20);
-        self.rows = number("rows").unwrap_or(self.rows);
-        let Some(key) = line["data"].as_str() else { return Deed::Nothing };
+    pub(super) fn key(&mut self, key: &Key) -> Deed {
+        self.width = show::cells(key.width, self.width).max(20);
+        self.rows = show::cells(key.rows, self.rows);
+        let Some(key) = key.data.as_deref() else { return Deed::Nothing };
         self.said.clear();
         if let Some(path) = self.asked.take() {
             // Anything but a plain yes keeps the claim.
@@ -340,8 +340,8 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use jig_session_schema::bridge::Key;
     use jig_session_schema::bus_result::{HeldClaim, Member};
-    use serde_json::json;
 
     use super::*;
 
@@ -360,7 +360,7 @@ mod tests {
     }
 
     fn press(board: &mut Board, keys: &[&str]) -> Deed {
-        keys.iter().fold(Deed::Nothing, |_, key| board.key(&json!({ "data": key })))
+        keys.iter().fold(Deed::Nothing, |_, key| board.key(&Key::new().data(Some((*key).to_owned()))))
     }
 
     #[test]
@@ -403,9 +403,9 @@ mod tests {
     fn no_line_is_too_wide_or_steers_the_terminal() {
         let mut board = board();
         for width in [20, 40, 80] {
-            board.key(&json!({ "width": width, "rows": 24 }));
+            board.key(&Key::new().width(Some(width)).rows(Some(24)));
             for line in board.lines() {
-                assert!(line.width() <= width, "{width}: {line}");
+                assert!(line.width() <= width as usize, "{width}: {line}");
                 assert!(!line.chars().any(sanitise::is_hostile), "{line:?}");
             }
         }

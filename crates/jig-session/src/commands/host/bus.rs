@@ -9,7 +9,7 @@ use jig_session_bus::{
 };
 use jig_session_liveness::Processes;
 use jig_session_publish::Now;
-use jig_session_schema::bridge::SeenFile;
+use jig_session_schema::bridge::{BridgeEvent, CommandCall, GuardQuestion, Hello, Key, Prompt, SeenFile, ToolCall};
 use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result::{BusResult, MemberState};
 use jig_session_schema::places::{Environment, Places};
@@ -18,7 +18,6 @@ use jig_session_schema::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::board::{Board, Deed};
-use super::id;
 use super::link::{Link, Then};
 use super::quiet::{self, Unsure};
 use super::show;
@@ -100,25 +99,23 @@ impl Bus {
     }
 
     /// The session began, or goes on.
-    pub(super) fn began(&mut self, hello: &Value, status: Option<&Status>, now: Now) {
-        let text = |name: &str| hello[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        let Some(session) = text("session") else { return };
-        let pid = hello["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-        let process = pid.and_then(|pid| self.system.machine().identity_of(pid).ok());
-        self.cwd = text("cwd").unwrap_or_default().into();
-        self.mode = text("mode").unwrap_or_default();
+    pub(super) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
+        let session = hello.session.clone();
+        let process = self.system.machine().identity_of(hello.pid).ok();
+        self.cwd = hello.cwd.clone().into();
+        self.mode = hello.mode.clone().unwrap_or_default();
         self.me = Some(Me {
-            owner: Me::owner_of(&session, pid, process.as_ref(), self.system.random()),
+            owner: Me::owner_of(&session, Some(hello.pid), process.as_ref(), self.system.random()),
             id: session,
             agent: AgentName::PI,
             model: status.and_then(|status| status.model.as_ref()?.name.clone()),
-            pid,
+            pid: Some(hello.pid),
             process,
-            name: text("name"),
+            name: hello.name.clone().filter(|name| !name.is_empty()),
             named: false,
             timer: true,
         });
-        self.came_back = matches!(hello["reason"].as_str(), Some("resume" | "startup"));
+        self.came_back = matches!(hello.reason.as_deref(), Some("resume" | "startup"));
         self.next_look = now.mono;
         self.next_beat = now.mono;
         // A reload keeps record, claims and listening.
@@ -168,16 +165,16 @@ impl Bus {
     }
 
     /// A prompt is sent, and waits for nothing.
-    pub(super) fn prompted(&mut self, line: &Value) {
+    pub(super) fn prompted(&mut self, prompt: &Prompt) {
         self.came_back = false;
         if let Some(bus) = self.store() {
-            self.heard(&bus, line);
+            self.heard(&bus, prompt);
         }
     }
 
     /// A person has spoken, or a program that stands for one.
-    fn heard(&self, bus: &Store<'_>, line: &Value) {
-        if line["messageType"].as_str() != Some("custom")
+    fn heard(&self, bus: &Store<'_>, prompt: &Prompt) {
+        if prompt.message_type.as_deref() != Some("custom")
             && let Some(me) = &self.me
         {
             let _ = bus.forget_wakes(&me.id);
@@ -185,10 +182,10 @@ impl Bus {
     }
 
     /// A message to add to the prompt that is about to be sent.
-    pub(super) fn before_prompt(&mut self, line: &Value) -> Option<Value> {
+    pub(super) fn before_prompt(&mut self, prompt: &Prompt) -> Option<Value> {
         let me = self.me.clone()?;
         let bus = self.store()?;
-        self.heard(&bus, line);
+        self.heard(&bus, prompt);
         let notice = Notice::of(&self.mail_to_tell(&bus, &me).unwrap_or_default());
         drop(bus);
         self.came_back = false;
@@ -199,27 +196,28 @@ impl Bus {
     }
 
     /// Why an editing tool may not run.
-    pub(super) fn guard(&mut self, line: &Value) -> Option<String> {
+    pub(super) fn guard(&mut self, question: &GuardQuestion) -> Option<String> {
         let me = self.me.as_ref()?;
-        let files = [line["path"].as_str()?.to_owned()];
+        let files = [question.path.clone()];
         let edit = Edit { session: &me.id, files: &files, always: self.guard };
         self.store()?.edit_conflict(&edit).ok()?.as_ref().map(reason)
     }
 
     /// The model calls a tool of ours.
-    pub(super) fn tool(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
-        if line["name"].as_str() != Some(tool::NAME) {
-            return link.error(id(line), format!("there is no tool {}", line["name"]));
+    pub(super) fn tool(&mut self, asked: &ToolCall, link: &mut Link) -> Result<(), Failure> {
+        let id = asked.id.as_str();
+        if asked.name != tool::NAME {
+            return link.error(id, format!("there is no tool {}", asked.name));
         }
         let empty = Map::new();
-        let call = match tool::call(line["params"].as_object().unwrap_or(&empty)) {
+        let call = match tool::call(asked.params.as_object().unwrap_or(&empty)) {
             Ok(call) => call,
-            Err(wrong) => return link.error(id(line), wrong),
+            Err(wrong) => return link.error(id, wrong),
         };
-        let Some(me) = self.me.clone() else { return link.error(id(line), "the session has not begun".into()) };
+        let Some(me) = self.me.clone() else { return link.error(id, "the session has not begun".into()) };
         let done = match self.perform(&me, &call) {
             Ok(done) => done,
-            Err(failure) => return link.error(id(line), failure.message),
+            Err(failure) => return link.error(id, failure.message),
         };
         self.after(&call, &done, link)?;
         let short = tool::line(&done.result);
@@ -232,7 +230,7 @@ impl Bus {
             "isError": code.is_some_and(|code| code != Word::Conflict),
         });
         // Mail goes when the answer that holds it has left; without a reader it stays.
-        if link.delivered(id(line), answer)?
+        if link.delivered(id, answer)?
             && let Some(taken) = taken
         {
             taken.confirm()?;
@@ -240,39 +238,34 @@ impl Bus {
         Ok(())
     }
 
-    /// A call was broken off: what was to be done is done by then, so its answer is left to come.
-    pub(super) fn cancel(&mut self, _line: &Value, _link: &mut Link) -> Result<(), Failure> {
-        Ok(())
-    }
-
     /// The user gave a command that is not the host's own.
-    pub(super) fn command(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
-        match line["name"].as_str().unwrap_or_default() {
+    pub(super) fn command(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Failure> {
+        match command.name.as_str() {
             "sessions" if self.mode == "tui" => {
                 let mut board = Board::new();
                 self.refresh(&mut board);
                 link.panel(board.lines())?;
                 self.board = Some(board);
-                link.done(id(line), None)
+                link.done(&command.id, None)
             }
             "sessions" => {
-                let Some(me) = self.me.clone() else { return link.done(id(line), None) };
+                let Some(me) = self.me.clone() else { return link.done(&command.id, None) };
                 let done = self.perform(&me, &Call::Status)?;
-                show::text(link, &self.mode, id(line), listing(&done.result, self.now()))
+                show::text(link, &self.mode, &command.id, listing(&done.result, self.now()))
             }
-            "team" => self.team(line, link),
-            _ => link.done(id(line), None),
+            "team" => self.team(command, link),
+            _ => link.done(&command.id, None),
         }
     }
 
     /// `/team join [LABEL]`.
-    fn team(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
-        let words = line["args"].as_str().unwrap_or_default().trim();
+    fn team(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Failure> {
+        let words = command.args.as_deref().unwrap_or_default().trim();
         let Some(label) = words.strip_prefix("join") else {
-            return show::text(link, &self.mode, id(line), "usage: /team join [LABEL]".to_owned());
+            return show::text(link, &self.mode, &command.id, "usage: /team join [LABEL]".to_owned());
         };
         let label = Some(label.trim()).filter(|label| !label.is_empty()).map(str::to_owned);
-        let Some(me) = self.me.clone() else { return link.done(id(line), None) };
+        let Some(me) = self.me.clone() else { return link.done(&command.id, None) };
         let call = Call::Join { label, wake: false, listen: true, guard: None };
         let done = self.perform(&me, &call)?;
         self.after(&call, &done, link)?;
@@ -280,16 +273,16 @@ impl Bus {
             line if line.is_empty() => "nothing was done".to_owned(),
             line => line,
         };
-        show::text(link, &self.mode, id(line), text)
+        show::text(link, &self.mode, &command.id, text)
     }
 
     /// A key in a panel of the bus's.
-    pub(super) fn key(&mut self, line: &Value, link: &mut Link) -> Result<(), Failure> {
+    pub(super) fn key(&mut self, key: &Key, link: &mut Link) -> Result<(), Failure> {
         let Some(mut board) = self.board.take() else { return Ok(()) };
-        if line["closed"] == true {
+        if key.closed == Some(true) {
             return Ok(());
         }
-        match board.key(line) {
+        match board.key(key) {
             Deed::Close => return link.close_panel(),
             Deed::Nothing => {}
             Deed::Listen(on) => {
@@ -316,14 +309,13 @@ impl Bus {
         Ok(())
     }
 
-    /// Every other line, after the publisher has taken it.
-    pub(super) fn told(&mut self, line: &Value, _link: &mut Link) -> Result<(), Failure> {
-        if line["event"].as_str() == Some("session_info_changed")
+    /// Something happened in Pi; the publisher has taken it already.
+    pub(super) fn event(&mut self, event: &BridgeEvent) {
+        if event.event == "session_info_changed"
             && let Some(me) = &mut self.me
         {
-            me.name = line["data"]["name"].as_str().map(str::to_owned);
+            me.name.clone_from(&event.data.name);
         }
-        Ok(())
     }
 
     /// After every batch of lines, and at the deadline.

@@ -13,11 +13,11 @@ use jig_session_king::fingerprint;
 use jig_session_king::writer::{Before, Outcome, Owner, Writer};
 use jig_session_liveness::{Machine, Processes};
 use jig_session_publish::Now;
+use jig_session_schema::bridge::{BridgeEvent, Hello, ToHost};
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::status::{State, Status};
-use serde_json::Value;
 
 /// How often a card that went is looked for, and a waiting result for somebody who sees it.
 const LOOK: Duration = Duration::from_secs(10);
@@ -102,12 +102,12 @@ impl King {
     }
 
     /// The session began, or goes on; `hello` is the bridge's line.
-    pub(super) fn began(&mut self, hello: &Value, status: Option<&Status>, now: Now) {
+    pub(super) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
         self.live = None;
         let (Some(wanted), Some(status)) = (&self.wanted, status) else { return };
         let Some(pid) = status.pid else { return };
         // Without a transcript there is nothing that a card could point to.
-        if hello["file"].as_str().is_none_or(str::is_empty) {
+        if hello.file.as_deref().is_none_or(str::is_empty) {
             return;
         }
         let writer = match Writer::open(&wanted.folder, &status.session, pid) {
@@ -115,12 +115,12 @@ impl King {
             Err(error) => return self.notes.push(error.to_string()),
         };
         writer.sweep(&|pid| self.machine.is_missing(pid));
-        let reason = hello["reason"].as_str().unwrap_or_default();
+        let reason = hello.reason.as_deref().unwrap_or_default();
         let started = self.machine.process(pid).ok().and_then(|process| process.started_ms);
         let mut card = Card::new(Facts {
             process_started_ms: started.unwrap_or_else(|| now.wall.epoch_ms()),
             // Whatever is listed may be started again: only what a person began in a terminal is.
-            visible: wanted.visible && hello["mode"] == "tui",
+            visible: wanted.visible && hello.mode.as_deref() == Some("tui"),
             fork: reason == "fork",
             fingerprint: wanted.agent_dir.as_deref().and_then(|dir| fingerprint::compute(dir, status.cwd.as_ref())),
         });
@@ -145,37 +145,20 @@ impl King {
     }
 
     /// Every line of the bridge, `hello` included, before the publisher takes it.
-    pub(super) fn line(&mut self, line: &Value, now: Now) {
+    pub(super) fn line(&mut self, line: &ToHost, now: Now) {
         let (Some(live), Some(wanted)) = (&mut self.live, &self.wanted) else { return };
-        let data = &line["data"];
-        match (line["t"].as_str().unwrap_or_default(), line["event"].as_str().unwrap_or_default()) {
-            ("prompt", _) => {
-                if let Some(text) = line["text"].as_str() {
+        match line {
+            ToHost::Prompt(prompt) => {
+                if let Some(text) = &prompt.text {
                     live.card.prompt(text);
                 }
             }
-            ("event", "agent_start") => live.start(),
-            ("event", "message_end") => {
-                let stopped = data["message"]["stopReason"].as_str().unwrap_or_default();
-                if CEILINGS.contains(&stopped) {
-                    live.card.failed(&format!("Output ceiling reached ({stopped})"));
-                }
-            }
-            // A fork shares the process of the session it came from, and so what that process has loaded.
-            ("event", "session_start") if data["reason"] == "fork" => {
-                let parent = data["previousSessionFile"].as_str().and_then(session_of);
-                let card = parent.and_then(|parent| {
-                    let card = read_file(wanted.folder.join(format!("{parent}.json")), STATUS_BYTES).ok()?;
-                    KingStatus::read(&card.bytes).ok()
-                });
-                if let Some(stamp) = card.and_then(|read| read.value.startup_fingerprint) {
-                    live.card.stamp(stamp);
-                }
-            }
-            ("bus", event) => {
-                if let (Some(phase), Some(id)) = (SubagentPhase::of_event(event), data["id"].as_str()) {
+            ToHost::Event(event) => live.event(event, wanted),
+            ToHost::Bus(said) => {
+                let data = &said.data;
+                if let (Some(phase), Some(id)) = (SubagentPhase::of_event(&said.event), &data.id) {
                     let at = card::Now { ms: now.wall.epoch_ms(), working: live.status.state == State::Busy };
-                    live.card.subagent(phase, id, data["type"].as_str(), data["description"].as_str(), at);
+                    live.card.subagent(phase, id, data.kind.as_deref(), data.description.as_deref(), at);
                 }
             }
             _ => {}
@@ -241,6 +224,32 @@ impl Live {
         self.turn = true;
         self.asked = None;
         self.card.started();
+    }
+
+    /// Something happened in Pi.
+    fn event(&mut self, event: &BridgeEvent, wanted: &Wanted) {
+        let data = &event.data;
+        match event.event.as_str() {
+            "agent_start" => self.start(),
+            "message_end" => {
+                let stopped = data.message.as_ref().and_then(|message| message.stop_reason.as_deref());
+                if let Some(stopped) = stopped.filter(|stopped| CEILINGS.contains(stopped)) {
+                    self.card.failed(&format!("Output ceiling reached ({stopped})"));
+                }
+            }
+            // A fork shares the process of the session it came from, and so what that process has loaded.
+            "session_start" if data.reason.as_deref() == Some("fork") => {
+                let parent = data.previous_session_file.as_deref().and_then(session_of);
+                let card = parent.and_then(|parent| {
+                    let card = read_file(wanted.folder.join(format!("{parent}.json")), STATUS_BYTES).ok()?;
+                    KingStatus::read(&card.bytes).ok()
+                });
+                if let Some(stamp) = card.and_then(|read| read.value.startup_fingerprint) {
+                    self.card.stamp(stamp);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn changed(&self, document: &KingStatus) -> bool {

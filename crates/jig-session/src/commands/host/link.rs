@@ -64,8 +64,8 @@ impl Link {
     }
 
     /// What the answer of a `return` line is for.
-    pub(super) fn returned(&mut self, line: &Value) -> Option<Then> {
-        self.waiting.remove(line["id"].as_str()?)
+    pub(super) fn returned(&mut self, id: &LineId) -> Option<Then> {
+        self.waiting.remove(&id.0)
     }
 
     pub(super) fn ready(
@@ -79,21 +79,21 @@ impl Link {
     }
 
     pub(super) fn entries(&mut self) -> Result<(), Failure> {
-        write(&EntriesQuestion::new().id("entries".to_owned()))
+        write(&EntriesQuestion::new().id(LineId("entries".to_owned())))
     }
 
-    pub(super) fn result(&mut self, id: String, result: Value) -> Result<(), Failure> {
-        write(&HostResult::new().id(id).result(result))
+    pub(super) fn result(&mut self, id: &str, result: Value) -> Result<(), Failure> {
+        write(&HostResult::new().id(id.to_owned()).result(result))
     }
 
     /// As [`Link::result`]; false when Pi is gone and nobody has read it.
-    pub(super) fn delivered(&mut self, id: String, result: Value) -> Result<bool, Failure> {
-        written(&HostResult::new().id(id).result(result))
+    pub(super) fn delivered(&mut self, id: &str, result: Value) -> Result<bool, Failure> {
+        written(&HostResult::new().id(id.to_owned()).result(result))
     }
 
     /// A question that cannot be answered.
-    pub(super) fn error(&mut self, id: String, error: String) -> Result<(), Failure> {
-        write(&HostResult::new().id(id).error(Some(error)))
+    pub(super) fn error(&mut self, id: &str, error: String) -> Result<(), Failure> {
+        write(&HostResult::new().id(id.to_owned()).error(Some(error)))
     }
 
     pub(super) fn skills(&mut self, hidden: Vec<String>) -> Result<(), Failure> {
@@ -105,12 +105,12 @@ impl Link {
     }
 
     /// A command is done; `text` is written to Pi's output, for a mode that has no other place for it.
-    pub(super) fn done(&mut self, id: String, text: Option<String>) -> Result<(), Failure> {
-        write(&Done::new().id(id).text(text))
+    pub(super) fn done(&mut self, id: &str, text: Option<String>) -> Result<(), Failure> {
+        write(&Done::new().id(id.to_owned()).text(text))
     }
 
-    pub(super) fn reload(&mut self, id: String) -> Result<(), Failure> {
-        write(&BridgeReload::new().id(id))
+    pub(super) fn reload(&mut self, id: &str) -> Result<(), Failure> {
+        write(&BridgeReload::new().id(id.to_owned()))
     }
 
     pub(super) fn panel(&mut self, lines: Vec<String>) -> Result<(), Failure> {

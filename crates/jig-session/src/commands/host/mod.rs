@@ -17,7 +17,7 @@ use std::time::Duration;
 use jig_session_agents::pi::{AskIdle, Bridge, Told};
 use jig_session_liveness::Machine;
 use jig_session_publish::{Mode, Now, Publisher};
-use jig_session_schema::bridge::{self, CommandDefinition};
+use jig_session_schema::bridge::{self, CommandCall, CommandDefinition, Hello, Key, Prompt, Return, ToHost};
 use jig_session_schema::event::Event;
 use jig_session_schema::limits;
 use jig_session_schema::places::{Environment, Places};
@@ -101,7 +101,7 @@ struct Host {
     mode: String,
     panel: Option<ContextPanel>,
     /// Prompts that wait for the switches to be known.
-    prompts: Vec<Value>,
+    prompts: Vec<Prompt>,
     bus: bus::Bus,
     king: king::King,
     quiet: Quiet,
@@ -159,63 +159,61 @@ impl Host {
         }
     }
 
-    fn take(&mut self, line: &Value, now: Now) -> Result<(), Failure> {
-        let kind = line["t"].as_str().unwrap_or_default();
-        if kind == "hello" {
-            return self.hello(line, now);
+    fn take(&mut self, line: &ToHost, now: Now) -> Result<(), Failure> {
+        if let ToHost::Hello(hello) = line {
+            return self.hello(hello, line, now);
         }
         if self.is_unwanted() {
             // The bridge may have offered the commands before it knew.
-            return if kind == "command" { self.mute(line) } else { Ok(()) };
+            return if let ToHost::Command(command) = line { self.mute(command) } else { Ok(()) };
         }
-        match kind {
-            "prompt" if line["waits"] == false => {
-                self.bus.prompted(line);
-                self.tell(line, now)?;
+        match line {
+            ToHost::Prompt(prompt) if prompt.waits == Some(false) => {
+                self.bus.prompted(prompt);
+                self.tell(line, now)
             }
-            "prompt" => {
+            ToHost::Prompt(prompt) => {
                 // Pi waits for the answer, and for nothing else.
-                self.prompts.push(line.clone());
+                self.prompts.push(prompt.clone());
                 self.answer_prompts()?;
+                self.tell(line, now)
+            }
+            ToHost::Guard(question) => {
+                let deny = self.bus.guard(question);
+                self.link.result(&question.id, json!({ "deny": deny }))
+            }
+            ToHost::Tool(call) => self.bus.tool(call, &mut self.link),
+            // A call was broken off: what was to be done is done by then, so its answer is left to come.
+            ToHost::Cancel(_) => Ok(()),
+            ToHost::Command(command) => self.command(command),
+            ToHost::Key(key) => self.key(key),
+            ToHost::Return(outcome) => self.returned(outcome, now),
+            ToHost::Entries(page) => {
                 self.tell(line, now)?;
+                if !page.more && self.stage == Stage::Greeted { self.restore() } else { Ok(()) }
             }
-            "guard" => {
-                let deny = self.bus.guard(line);
-                self.link.result(id(line), json!({ "deny": deny }))?;
-            }
-            "tool" => self.bus.tool(line, &mut self.link)?,
-            "cancel" => self.bus.cancel(line, &mut self.link)?,
-            "command" => self.command(line)?,
-            "key" => self.key(line)?,
-            "return" => self.returned(line, now)?,
-            "entries" => {
+            ToHost::Bye(bye) => {
                 self.tell(line, now)?;
-                if line["more"] != true && self.stage == Stage::Greeted {
-                    self.restore()?;
-                }
+                self.leave(bye.reason.as_deref() == Some("reload"), now);
+                Ok(())
             }
-            "bye" => {
-                self.tell(line, now)?;
-                self.leave(line["reason"] == "reload", now);
-            }
-            _ => {
-                if line["event"].as_str() == Some("agent_settled") {
+            ToHost::Event(event) => {
+                if event.event == "agent_settled" {
                     // A run does what it likes, also with the bus.
                     self.quiet.ask_again();
                 }
                 self.tell(line, now)?;
-                self.bus.told(line, &mut self.link)?;
+                self.bus.event(event);
+                Ok(())
             }
+            _ => self.tell(line, now),
         }
-        Ok(())
     }
 
-    fn hello(&mut self, line: &Value, now: Now) -> Result<(), Failure> {
-        self.mode = line["mode"].as_str().unwrap_or("print").to_owned();
-        if line["protocol"].as_u64() != Some(bridge::PROTOCOL) {
-            self.log.write("unsupported", &format!("the bridge speaks protocol {}", line["protocol"]));
-            self.stage = Stage::Mute;
-            return self.link.ready(Vec::new(), Vec::new(), false, Vec::new());
+    fn hello(&mut self, hello: &Hello, line: &ToHost, now: Now) -> Result<(), Failure> {
+        self.mode = hello.mode.clone().unwrap_or_else(|| "print".to_owned());
+        if hello.protocol != bridge::PROTOCOL {
+            return self.refuse(&format!("the bridge speaks protocol {}", hello.protocol));
         }
         self.stage = Stage::Greeted;
         self.tell(line, now)?;
@@ -227,16 +225,23 @@ impl Host {
         if let Some(detail) = self.publisher.status().and_then(|status| status.context_detail.as_ref()) {
             self.bridge.kept(detail);
         }
-        self.king.began(line, self.publisher.status(), now);
-        self.bus.began(line, self.publisher.status(), now);
+        self.king.began(hello, self.publisher.status(), now);
+        self.bus.began(hello, self.publisher.status(), now);
         self.link.ready(self.bus.tools(), commands(), self.bus.guards(), self.king.wants())?;
         // Pi's start waits for that answer, not for the disk.
         self.publisher.flush(now);
         self.link.entries()
     }
 
+    /// Answers a bridge that this host cannot serve, so that Pi's start does not wait for more.
+    fn refuse(&mut self, why: &str) -> Result<(), Failure> {
+        self.log.write("unsupported", why);
+        self.stage = Stage::Mute;
+        self.link.ready(Vec::new(), Vec::new(), false, Vec::new())
+    }
+
     /// Turns a line into events and feeds them.
-    fn tell(&mut self, line: &Value, now: Now) -> Result<(), Failure> {
+    fn tell(&mut self, line: &ToHost, now: Now) -> Result<(), Failure> {
         let told = self.bridge.line(line);
         self.king.line(line, now);
         self.feed(told, now)
@@ -263,7 +268,7 @@ impl Host {
     /// After a start, a reload or a resume: what was switched in this session is switched again.
     fn restore(&mut self) -> Result<(), Failure> {
         if let Some(kept) = self.bridge.switches() {
-            self.kept = Kept::read(kept);
+            self.kept = Kept::of(kept);
         }
         if self.kept.is_empty() {
             return self.restored();
@@ -286,16 +291,16 @@ impl Host {
         if self.stage != Stage::Ready {
             return Ok(());
         }
-        for line in std::mem::take(&mut self.prompts) {
+        for prompt in std::mem::take(&mut self.prompts) {
             let mut answer = json!({ "hidden": self.kept.hidden() });
-            if let Some(message) = self.bus.before_prompt(&line) {
+            if let Some(message) = self.bus.before_prompt(&prompt) {
                 answer["message"] = message;
             }
             let read = self.bus.read_mail();
             if !read.is_empty() {
                 answer["read"] = json!(read);
             }
-            self.link.result(id(&line), answer)?;
+            self.link.result(&prompt.id, answer)?;
         }
         Ok(())
     }
@@ -307,7 +312,7 @@ impl Host {
 
     fn order(&mut self, order: Order) -> Result<(), Failure> {
         match order {
-            Order::Switch(order) => self.switch(Switching::asked(order.id, order.tools.0, order.skills.0)),
+            Order::Switch(order) => self.switch(Switching::asked(order.id, order.tools, order.skills)),
             // Pi runs the command as if the user had typed it; only a command can reload.
             Order::Reload(_) => self.link.call(
                 "pi.sendUserMessage",
@@ -322,10 +327,10 @@ impl Host {
         self.link.call("pi.getActiveTools", Vec::new(), Then::Active(switching))
     }
 
-    fn returned(&mut self, line: &Value, now: Now) -> Result<(), Failure> {
-        let Some(then) = self.link.returned(line) else { return Ok(()) };
-        let result = &line["result"];
-        let error = line["error"].as_str();
+    fn returned(&mut self, outcome: &Return, now: Now) -> Result<(), Failure> {
+        let Some(then) = self.link.returned(&outcome.id) else { return Ok(()) };
+        let result = &outcome.result;
+        let error = outcome.error.as_deref();
         match then {
             Then::Nothing => Ok(()),
             Then::Idle => {
@@ -334,13 +339,13 @@ impl Host {
             }
             Then::Active(switching) => match error {
                 Some(why) => self.switched(&switching, Err(why.to_owned()), now),
-                None => self.set_active(switching, result, now),
+                None => self.set_active(switching, names(result), now),
             },
             Then::Set(switching) => match error {
                 Some(why) => self.switched(&switching, Err(why.to_owned()), now),
                 None => self.link.call("pi.getActiveTools", Vec::new(), Then::Verify(switching)),
             },
-            Then::Verify(switching) => self.verify(switching, result, now),
+            Then::Verify(switching) => self.verify(switching, &names(result), now),
             Then::Stored(switching) => {
                 let outcome = error.map_or(Ok(()), |why| Err(why.to_owned()));
                 self.switched(&switching, outcome, now)
@@ -348,28 +353,28 @@ impl Host {
         }
     }
 
-    fn set_active(&mut self, switching: Switching, active: &Value, now: Now) -> Result<(), Failure> {
-        match self.kept.wanted(&switching, active) {
+    fn set_active(&mut self, switching: Switching, active: Vec<String>, now: Now) -> Result<(), Failure> {
+        match self.kept.wanted(&switching, &active) {
             Some(wanted) => self.link.call("pi.setActiveTools", vec![json!(wanted)], Then::Set(switching)),
-            None => self.verify(switching, active, now),
+            None => self.verify(switching, &active, now),
         }
     }
 
     /// Pi's own list says what was done; the skills are ours to leave out.
-    fn verify(&mut self, switching: Switching, active: &Value, now: Now) -> Result<(), Failure> {
+    fn verify(&mut self, switching: Switching, active: &[String], now: Now) -> Result<(), Failure> {
         if let Err(why) = switching.holds_in(active) {
             return self.switched(&switching, Err(why), now);
         }
         self.kept.take(&switching);
         let hidden = self.kept.hidden();
-        for event in self.bridge.switched(Some(active), Some(&hidden)) {
+        for event in self.bridge.switched(active, &hidden) {
             let _ = self.publisher.feed(&event, now);
         }
         self.link.skills(hidden)?;
         if switching.request().is_none() {
             return self.switched(&switching, Ok(()), now);
         }
-        let entry = vec![json!(jig_session_schema::request::SWITCHES_ENTRY), self.kept.entry()];
+        let entry = vec![json!(jig_session_schema::request::SWITCHES_ENTRY), json!(self.kept.entry())];
         self.link.call("pi.appendEntry", entry, Then::Stored(switching))
     }
 
@@ -387,39 +392,39 @@ impl Host {
     }
 
     /// A command in a session that nothing is shown of.
-    fn mute(&mut self, line: &Value) -> Result<(), Failure> {
+    fn mute(&mut self, command: &CommandCall) -> Result<(), Failure> {
         let text = "jig-session shows nothing of this session: it is another one's child, or its bridge is outdated";
-        show::text(&mut self.link, &self.mode, id(line), text.to_owned())
+        show::text(&mut self.link, &self.mode, &command.id, text.to_owned())
     }
 
-    fn command(&mut self, line: &Value) -> Result<(), Failure> {
-        match line["name"].as_str().unwrap_or_default() {
-            "session-reload" => self.link.reload(id(line)),
+    fn command(&mut self, command: &CommandCall) -> Result<(), Failure> {
+        match command.name.as_str() {
+            "session-reload" => self.link.reload(&command.id),
             "session-file" => {
                 let text = show::session_file(&self.publisher);
-                show::text(&mut self.link, &self.mode, id(line), text)
+                show::text(&mut self.link, &self.mode, &command.id, text)
             }
             "context" if self.mode == "tui" => {
                 let mut panel = ContextPanel::new(self.publisher.status());
                 self.link.panel(panel.lines())?;
                 self.panel = Some(panel);
-                self.link.done(id(line), None)
+                self.link.done(&command.id, None)
             }
             "context" => {
                 let lines = show::context(self.publisher.status(), show::WIDTH, false);
-                show::text(&mut self.link, &self.mode, id(line), lines.join("\n"))
+                show::text(&mut self.link, &self.mode, &command.id, lines.join("\n"))
             }
-            _ => self.bus.command(line, &mut self.link),
+            _ => self.bus.command(command, &mut self.link),
         }
     }
 
-    fn key(&mut self, line: &Value) -> Result<(), Failure> {
-        let Some(panel) = &mut self.panel else { return self.bus.key(line, &mut self.link) };
-        if line["closed"] == true {
+    fn key(&mut self, key: &Key) -> Result<(), Failure> {
+        let Some(panel) = &mut self.panel else { return self.bus.key(key, &mut self.link) };
+        if key.closed == Some(true) {
             self.panel = None;
             return Ok(());
         }
-        if panel.key(line) {
+        if panel.key(key) {
             let lines = panel.lines();
             return self.link.panel(lines);
         }
@@ -434,9 +439,14 @@ impl Service for Host {
             self.log.write("usage", "a line of the bridge is too long and was dropped");
             return Ok(Flow::Go);
         };
-        // A line that is not JSON, or not known, is not for us.
-        if let Ok(line) = serde_json::from_slice::<Value>(bytes) {
-            self.take(&line, now)?;
+        match ToHost::read(bytes) {
+            Ok(line) => self.take(&line.value, now)?,
+            // A bridge that cannot even greet waits for an answer.
+            Err(error) if self.stage == Stage::Silent => {
+                self.refuse(&format!("the bridge's first line is not known here: {error}"))?;
+            }
+            // A line that is not known is not for us.
+            Err(_) => {}
         }
         Ok(if self.stage == Stage::Over { Flow::Stop } else { Flow::Go })
     }
@@ -486,7 +496,7 @@ impl Service for Host {
     }
 }
 
-/// The id of a question.
-fn id(line: &Value) -> String {
-    line["id"].as_str().unwrap_or_default().to_owned()
+/// The names in a list of Pi's.
+fn names(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

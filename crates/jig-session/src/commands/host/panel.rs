@@ -1,7 +1,7 @@
 //! The panel of `/context`: lines that fit the terminal, scrolled by keys, closed by any other usual key.
 
+use jig_session_schema::bridge::Key;
 use jig_session_schema::status::Status;
-use serde_json::Value;
 
 use super::show;
 
@@ -27,19 +27,14 @@ impl ContextPanel {
     }
 
     /// Takes a key or a size; false: the panel is to be closed.
-    pub(super) fn key(&mut self, line: &Value) -> bool {
-        let number = |name: &str| line[name].as_u64().and_then(|number| usize::try_from(number).ok());
-        if let Some(width) = number("width") {
-            self.width = width;
-        }
-        if let Some(rows) = number("rows") {
-            self.rows = rows;
-        }
-        let Some(key) = line["data"].as_str() else { return true };
-        if CLOSE.contains(&key) {
+    pub(super) fn key(&mut self, key: &Key) -> bool {
+        self.width = show::cells(key.width, self.width);
+        self.rows = show::cells(key.rows, self.rows);
+        let Some(key) = &key.data else { return true };
+        if CLOSE.contains(&key.as_str()) {
             return false;
         }
-        if let Some((_, by)) = SCROLL.iter().find(|(name, _)| *name == key) {
+        if let Some((_, by)) = SCROLL.iter().find(|(name, _)| *name == *key) {
             self.top = self.top.saturating_add_signed(*by);
         }
         true
@@ -60,20 +55,18 @@ impl ContextPanel {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn it_scrolls_within_its_lines_and_closes() {
         let mut panel = ContextPanel::new(None);
-        assert!(panel.key(&json!({ "width": 40, "rows": 30 })));
+        assert!(panel.key(&Key::new().width(Some(40)).rows(Some(30))));
         assert_eq!(panel.lines().last().map(String::as_str), Some("q closes"));
-        assert!(panel.key(&json!({ "data": "\u{1b}[B" })));
+        assert!(panel.key(&Key::new().data(Some("\u{1b}[B".to_owned()))));
         panel.lines();
         assert_eq!(panel.top, 0, "there is nothing below");
         for key in CLOSE {
-            assert!(!panel.key(&json!({ "data": key })), "{key:?}");
+            assert!(!panel.key(&Key::new().data(Some((*key).to_owned()))), "{key:?}");
         }
     }
 }

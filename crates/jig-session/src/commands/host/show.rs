@@ -11,6 +11,11 @@ use crate::failure::Failure;
 /// The width of texts that are not shown in a terminal of known width.
 pub(super) const WIDTH: usize = 80;
 
+/// A size of the terminal, in cells; the one before where none is given.
+pub(super) fn cells(given: Option<u64>, before: usize) -> usize {
+    given.and_then(|cells| usize::try_from(cells).ok()).unwrap_or(before)
+}
+
 /// `/session-file`: the file, and the terminal it names.
 pub(super) fn session_file(publisher: &Publisher) -> String {
     let path = publisher.path().map_or_else(|| "none".to_owned(), |path| path.to_string_lossy().into_owned());
@@ -33,9 +38,9 @@ pub(super) fn context(status: Option<&Status>, width: usize, color: bool) -> Vec
 }
 
 /// Shows a text as the answer to a command. Pi's own notification is silent in print and JSON mode.
-pub(super) fn text(link: &mut Link, mode: &str, command: String, text: String) -> Result<(), Failure> {
+pub(super) fn text(link: &mut Link, mode: &str, command: &str, text: String) -> Result<(), Failure> {
     match mode {
-        "tui" | "rpc" => link.call_in(&command, "ctx.ui.notify", vec![json!(text), json!("info")])?,
+        "tui" | "rpc" => link.call_in(command, "ctx.ui.notify", vec![json!(text), json!("info")])?,
         "json" => {
             let message = json!({ "customType": "jig-session", "content": text, "display": true });
             link.call("pi.sendMessage", vec![message], Then::Nothing)?;

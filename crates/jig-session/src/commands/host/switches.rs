@@ -1,12 +1,13 @@
 //! Tools and skills that requests have switched in this session: what is kept, and what follows for Pi.
 
-use serde_json::{Value, json};
+use jig_session_schema::request::Switches;
+use jig_session_schema::shape::Named;
 
 /// Every switch of this session, by name; the last one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kept {
-    tools: Vec<(String, bool)>,
-    skills: Vec<(String, bool)>,
+    tools: Named<bool>,
+    skills: Named<bool>,
 }
 
 /// Switches on their way to Pi.
@@ -14,12 +15,12 @@ pub(super) struct Kept {
 pub(super) struct Switching {
     /// The request they come from; none: what was kept is applied again.
     request: Option<String>,
-    tools: Vec<(String, bool)>,
-    skills: Vec<(String, bool)>,
+    tools: Named<bool>,
+    skills: Named<bool>,
 }
 
 impl Switching {
-    pub(super) fn asked(request: String, tools: Vec<(String, bool)>, skills: Vec<(String, bool)>) -> Self {
+    pub(super) fn asked(request: String, tools: Named<bool>, skills: Named<bool>) -> Self {
         Self { request: Some(request), tools, skills }
     }
 
@@ -28,13 +29,12 @@ impl Switching {
     }
 
     /// Whether Pi's list of active tools shows what was asked.
-    pub(super) fn holds_in(&self, active: &Value) -> Result<(), String> {
-        let active = names(active);
+    pub(super) fn holds_in(&self, active: &[String]) -> Result<(), String> {
         if self.request.is_none() {
             // A tool that is not there any more is no reason to give up the others.
             return Ok(());
         }
-        match self.tools.iter().find(|(name, on)| active.contains(name) != *on) {
+        match self.tools.iter().find(|(name, on)| active.iter().any(|tool| tool == name) != **on) {
             Some((name, on)) => Err(format!("Pi keeps tool {name} {}", if *on { "off" } else { "on" })),
             None => Ok(()),
         }
@@ -43,20 +43,13 @@ impl Switching {
 
 impl Kept {
     /// From the session's entry.
-    pub(super) fn read(entry: &Value) -> Self {
-        let read = |name: &str| {
-            let names = entry[name].as_object().into_iter().flatten();
-            names.filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))).collect()
-        };
-        Self { tools: read("tools"), skills: read("skills") }
+    pub(super) fn of(entry: &Switches) -> Self {
+        Self { tools: entry.tools.clone(), skills: entry.skills.clone() }
     }
 
     /// The session's entry: the whole set.
-    pub(super) fn entry(&self) -> Value {
-        let object = |names: &[(String, bool)]| {
-            Value::Object(names.iter().map(|(name, on)| (name.clone(), Value::Bool(*on))).collect())
-        };
-        json!({ "tools": object(&self.tools), "skills": object(&self.skills) })
+    pub(super) fn entry(&self) -> Switches {
+        Switches::new().tools(self.tools.clone()).skills(self.skills.clone())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -71,44 +64,46 @@ impl Kept {
     /// Takes switches that were applied.
     pub(super) fn take(&mut self, switching: &Switching) {
         for (kept, new) in [(&mut self.tools, &switching.tools), (&mut self.skills, &switching.skills)] {
-            for (name, on) in new {
-                match kept.iter_mut().find(|(known, _)| known == name) {
-                    Some(entry) => entry.1 = *on,
-                    None => kept.push((name.clone(), *on)),
-                }
+            for (name, on) in new.iter() {
+                kept.insert(name, *on);
             }
         }
     }
 
     /// Skills that are left out of the prompt.
     pub(super) fn hidden(&self) -> Vec<String> {
-        self.skills.iter().filter(|(_, on)| !on).map(|(name, _)| name.clone()).collect()
+        self.skills.iter().filter(|(_, on)| !**on).map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The list of active tools that Pi is to have; `None` when it has it already. Tools nobody switched stay as
     /// they are, whatever else turned them on or off.
-    pub(super) fn wanted(&self, switching: &Switching, active: &Value) -> Option<Vec<String>> {
+    pub(super) fn wanted(&self, switching: &Switching, active: &[String]) -> Option<Vec<String>> {
         let mut all = self.clone();
         all.take(switching);
-        let active = names(active);
-        let off = |name: &String| all.tools.iter().any(|(known, on)| known == name && !on);
+        let off = |name: &String| all.tools.get(name) == Some(&false);
         let mut wanted: Vec<String> = active.iter().filter(|name| !off(name)).cloned().collect();
-        for (name, on) in &all.tools {
-            if *on && !wanted.contains(name) {
-                wanted.push(name.clone());
+        for (name, on) in all.tools.iter() {
+            if *on && !wanted.iter().any(|tool| tool == name) {
+                wanted.push(name.to_owned());
             }
         }
         (wanted != active).then_some(wanted)
     }
 }
 
-fn names(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    fn list(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn entry(kept: &Kept) -> Value {
+        json!(kept.entry())
+    }
 
     fn asked(tools: &[(&str, bool)], skills: &[(&str, bool)]) -> Switching {
         let own = |list: &[(&str, bool)]| list.iter().map(|(name, on)| ((*name).to_owned(), *on)).collect();
@@ -119,34 +114,34 @@ mod tests {
     fn only_what_was_switched_changes() {
         let mut kept = Kept::default();
         let off = asked(&[("bash", false)], &[("pdf-tools", false)]);
-        assert_eq!(kept.wanted(&off, &json!(["read", "bash", "edit"])), Some(vec!["read".into(), "edit".into()]));
-        assert_eq!(kept.wanted(&off, &json!(["read"])), None);
+        assert_eq!(kept.wanted(&off, &list(&["read", "bash", "edit"])), Some(vec!["read".into(), "edit".into()]));
+        assert_eq!(kept.wanted(&off, &list(&["read"])), None);
         kept.take(&off);
         assert_eq!(kept.hidden(), ["pdf-tools"]);
-        assert_eq!(kept.entry(), json!({ "tools": { "bash": false }, "skills": { "pdf-tools": false } }));
+        assert_eq!(entry(&kept), json!({ "tools": { "bash": false }, "skills": { "pdf-tools": false } }));
         let on = asked(&[("bash", true), ("grep", true)], &[("pdf-tools", true)]);
-        let wanted = kept.wanted(&on, &json!(["read"])).unwrap();
+        let wanted = kept.wanted(&on, &list(&["read"])).unwrap();
         assert_eq!(wanted, ["read", "bash", "grep"]);
         kept.take(&on);
         assert!(kept.hidden().is_empty());
-        assert_eq!(kept.entry()["tools"], json!({ "bash": true, "grep": true }));
+        assert_eq!(entry(&kept)["tools"], json!({ "bash": true, "grep": true }));
     }
 
     #[test]
     fn the_entry_is_read_back_and_applied_again() {
         let entry = json!({ "tools": { "bash": false, "odd": 3 }, "skills": {}, "later": 1 });
-        let kept = Kept::read(&entry);
+        let kept = Kept::of(&Switches::read_value(entry).unwrap().value);
         let again = kept.again();
         assert_eq!(again.request(), None);
-        assert_eq!(kept.wanted(&again, &json!(["bash", "read"])), Some(vec!["read".into()]));
-        assert!(Kept::read(&Value::Null).is_empty());
+        assert_eq!(kept.wanted(&again, &list(&["bash", "read"])), Some(vec!["read".into()]));
+        assert!(Kept::of(&Switches::new()).is_empty());
     }
 
     #[test]
     fn pi_has_the_last_word_on_what_was_asked() {
         let switching = asked(&[("bash", false), ("grep", true)], &[]);
-        assert_eq!(switching.holds_in(&json!(["grep"])), Ok(()));
-        assert_eq!(switching.holds_in(&json!(["grep", "bash"])), Err("Pi keeps tool bash on".into()));
-        assert_eq!(switching.holds_in(&json!([])), Err("Pi keeps tool grep off".into()));
+        assert_eq!(switching.holds_in(&list(&["grep"])), Ok(()));
+        assert_eq!(switching.holds_in(&list(&["grep", "bash"])), Err("Pi keeps tool bash on".into()));
+        assert_eq!(switching.holds_in(&[]), Err("Pi keeps tool grep off".into()));
     }
 }
