@@ -49,7 +49,7 @@ impl<F: Fn(&str) -> bool> Memory for F {
 
 /// The circumstances of one request, all as epoch milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
+pub struct Timing {
     /// When the request's file was written.
     pub written: i64,
     /// The time now.
@@ -122,7 +122,7 @@ impl Plan {
 #[must_use]
 pub fn judge(
     request: Result<Request, NotARequest>,
-    case: &Case,
+    timing: &Timing,
     offers: &Capabilities,
     memory: &impl Memory,
 ) -> Judgement {
@@ -134,15 +134,15 @@ pub fn judge(
     if !id.is_empty() && memory.answered(&id) {
         return Judgement::Repeat { id };
     }
-    if case.interrupted {
+    if timing.interrupted {
         return refuse(id, "interrupted: it may have been applied in part");
     }
     let asked = match request {
         Ok(asked) => asked,
         Err(not) => return refuse(not.id, &not.message),
     };
-    let age = u128::try_from(case.now - case.written).unwrap_or_default();
-    if case.written + GRAIN_MS < case.started || age > REQUEST_AGE.as_millis() {
+    let age = u128::try_from(timing.now - timing.written).unwrap_or_default();
+    if timing.written + GRAIN_MS < timing.started || age > REQUEST_AGE.as_millis() {
         return refuse(id, "stale");
     }
     if offers.accepts.is_empty() {
@@ -215,12 +215,12 @@ mod tests {
         }
     }
 
-    fn fresh() -> Case {
-        Case { written: NOW - 100, now: NOW, started: NOW - 10_000, interrupted: false }
+    fn fresh() -> Timing {
+        Timing { written: NOW - 100, now: NOW, started: NOW - 10_000, interrupted: false }
     }
 
-    fn decide(text: &str, case: &Case, offers: &Capabilities) -> Judgement {
-        judge(Request::accept(text.as_bytes()), case, offers, &|id: &str| id == "old")
+    fn decide(text: &str, timing: &Timing, offers: &Capabilities) -> Judgement {
+        judge(Request::accept(text.as_bytes()), timing, offers, &|id: &str| id == "old")
     }
 
     fn ask(fields: &str) -> Judgement {
@@ -291,25 +291,25 @@ mod tests {
             (NOW - 120, NOW - 100, false),
             (NOW - 121, NOW - 100, true),
         ] {
-            let case = Case { written, started, ..fresh() };
+            let timing = Timing { written, started, ..fresh() };
             let expected = if stale { (false, "stale".to_owned()) } else { (true, "reload when idle".to_owned()) };
-            assert_eq!(answer(decide(reload, &case, &offers())), expected, "{written}");
+            assert_eq!(answer(decide(reload, &timing, &offers())), expected, "{written}");
         }
     }
 
     #[test]
     fn an_interrupted_request_does_not_run_again() {
-        let case = Case { interrupted: true, ..fresh() };
-        let judgement = decide(r#"{"schema":1,"id":"a","reload":true}"#, &case, &offers());
+        let timing = Timing { interrupted: true, ..fresh() };
+        let judgement = decide(r#"{"schema":1,"id":"a","reload":true}"#, &timing, &offers());
         assert_eq!(answer(judgement), (false, "interrupted: it may have been applied in part".to_owned()));
     }
 
     #[test]
     fn an_answered_id_is_repeated_whatever_else_is_wrong_with_it() {
         for interrupted in [false, true] {
-            let case = Case { interrupted, written: 0, ..fresh() };
+            let timing = Timing { interrupted, written: 0, ..fresh() };
             for text in [r#"{"schema":1,"id":"old","reload":true}"#, r#"{"schema":9,"id":"old"}"#] {
-                assert_eq!(decide(text, &case, &offers()), Judgement::Repeat { id: "old".into() });
+                assert_eq!(decide(text, &timing, &offers()), Judgement::Repeat { id: "old".into() });
             }
         }
     }

@@ -2,18 +2,20 @@
 //!
 //! A request asks a live session for a switch of a tool or a skill, or for a reload; it can never approve a
 //! call. [`judge`] decides what is to be done from the request, what the session offers and what it has
-//! answered before; it does no I/O. [`Desk`] is the session's side of the folder, [`Counter`] the
-//! requester's.
+//! answered before; it does no I/O. [`RequestInbox`] is the session's side of the folder, [`Requester`] the
+//! requester's, and [`RequestHandler`] serves the inbox for a publisher: it hands out what the agent is to do
+//! and keeps the answers.
 //!
-//! This crate knows no agent and writes no status file: whoever owns the session's status file applies a
-//! [`Plan`] and keeps the answer.
+//! This crate knows no agent and writes no status file: the answers go through the session's publisher.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 #![deny(missing_docs)]
 
-mod counter;
-mod desk;
+mod handler;
+mod inbox;
 mod judge;
+mod requester;
 
-pub use counter::{Counter, Published};
-pub use desk::{Desk, Taken};
-pub use judge::{Capabilities, Case, Judgement, Memory, Offer, Plan, judge};
+pub use handler::RequestHandler;
+pub use inbox::{RequestInbox, Taken};
+pub use judge::{Capabilities, Judgement, Memory, Offer, Plan, Timing, judge};
+pub use requester::{Published, Requester};

@@ -3,7 +3,6 @@
 
 mod ages;
 mod app;
-mod clerk;
 mod cli;
 mod clock;
 mod commands;

@@ -15,11 +15,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::app::App;
-use crate::clerk::Clerk;
 use crate::clock;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::serve::{self, Flow, Line, Options, Service};
 use crate::setup;
+use jig_session_requests::RequestHandler;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             .hint("name it: --agent claude")
     })?;
     let places = Places::of(&Environment::new(app.env.iter().cloned()));
-    let clerk = Clerk::new(places.requests, Box::new(Machine::new()));
-    let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting), clerk };
+    let requests = RequestHandler::new(places.requests, Box::new(Machine::new()));
+    let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting), requests };
     let ended = serve::run(&mut service, &OPTIONS);
     // However it ended, the session is over.
     service.close(false, clock::now());
@@ -46,17 +46,17 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     ended.map(|_| Exit::OK)
 }
 
-/// The service: events go to the publisher, requests to the clerk, what a person should hear to stderr.
+/// The service: events go to the publisher, requests to their handler, what a person should hear to stderr.
 struct Publish<'a> {
     app: &'a App,
     publisher: Publisher,
-    clerk: Clerk,
+    requests: RequestHandler,
 }
 
 impl Publish<'_> {
     /// What is said about the files.
     fn tell(&mut self) {
-        for note in self.publisher.notes().into_iter().chain(self.clerk.notes()) {
+        for note in self.publisher.notes().into_iter().chain(self.requests.notes()) {
             self.say(&note);
         }
     }
@@ -73,14 +73,14 @@ impl Publish<'_> {
     }
 
     fn close(&mut self, keep: bool, now: Now) {
-        self.clerk.close(keep);
+        self.requests.close(keep);
         self.publisher.close(keep, now);
     }
 
     fn event(&mut self, event: &Event, now: Now) -> Result<(), String> {
         match event {
             Event::Applied(applied) => self.applied(applied, now),
-            Event::End(end) if self.publisher.status().is_some() => self.clerk.close(end.keep == Some(true)),
+            Event::End(end) if self.publisher.status().is_some() => self.requests.close(end.keep == Some(true)),
             _ => {}
         }
         self.publisher.feed(event, now).map_err(|refused| refused.to_string())
@@ -89,7 +89,7 @@ impl Publish<'_> {
     fn applied(&mut self, applied: &AppliedEvent, now: Now) {
         let why = || applied.message.clone().unwrap_or_else(|| "the agent did not say why".into());
         let outcome = if applied.ok { Ok(()) } else { Err(why()) };
-        self.clerk.applied(&applied.id, outcome, &mut self.publisher, now);
+        self.requests.applied(&applied.id, outcome, &mut self.publisher, now);
     }
 
     /// Hands an accepted request to the feeder. One that does not read its requests gets none: waiting for it would
@@ -130,7 +130,7 @@ impl Service for Publish<'_> {
     }
 
     fn tick(&mut self, now: Now) -> Result<Flow, Failure> {
-        for order in self.clerk.tick(&mut self.publisher, now) {
+        for order in self.requests.tick(&mut self.publisher, now) {
             self.order(&order);
         }
         self.publisher.tick(now);
@@ -139,10 +139,10 @@ impl Service for Publish<'_> {
     }
 
     fn deadline(&self) -> Option<Duration> {
-        [self.publisher.deadline(), self.clerk.deadline()].into_iter().flatten().min()
+        [self.publisher.deadline(), self.requests.deadline()].into_iter().flatten().min()
     }
 
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
-        self.clerk.wakes()
+        self.requests.wakes()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jig_session_atomic::PrivateDir;
 use jig_session_liveness::{Machine, Processes, Record};
-use jig_session_requests::{Counter, Published};
+use jig_session_requests::{Published, Requester};
 use jig_session_schema::request::{Request, RequestOutcome, RequestResult};
 use jig_session_schema::row::Row;
 use jig_session_schema::shape::Named;
@@ -96,11 +96,11 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
         Seen::Status(_) => {}
     }
     let name = Path::new(&row.path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let counter = Counter::new(PrivateDir::open(&app.places().requests)?, name);
+    let requester = Requester::new(PrivateDir::open(&app.places().requests)?, name);
     let end = clock::now().mono + args.wait;
     let mut missing = None;
     let published = loop {
-        if let Some(published) = counter.publish(asked)? {
+        if let Some(published) = requester.publish(asked)? {
             break published;
         }
         if session.ended(&mut missing) {
@@ -113,12 +113,12 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
     if args.wait.is_zero() {
         return Ok((RequestOutcome::Sent, None));
     }
-    wait(&session, &counter, &published, &asked.id, end)
+    wait(&session, &requester, &published, &asked.id, end)
 }
 
 fn wait(
     session: &Watched<'_>,
-    counter: &Counter,
+    requester: &Requester,
     published: &Published,
     id: &str,
     end: Duration,
@@ -138,7 +138,7 @@ fn wait(
         };
         // Nobody waits for the answer any more, so what nobody took is taken back. What was taken just now may have
         // been answered just now.
-        if !counter.withdraw(published)?
+        if !requester.withdraw(published)?
             && let Some(answer) = session.answer(id)
         {
             let outcome = if answer.ok { RequestOutcome::Ok } else { RequestOutcome::Refused };

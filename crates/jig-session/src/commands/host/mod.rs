@@ -26,11 +26,11 @@ use jig_session_schema::status::{AgentName, State};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::clerk::Clerk;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::log::Log;
 use crate::serve::{self, End, Flow, Line, Service};
 use crate::setup;
+use jig_session_requests::RequestHandler;
 
 use link::{Link, Then};
 use panel::ContextPanel;
@@ -94,7 +94,7 @@ struct Host {
     link: Link,
     bridge: Bridge,
     publisher: Publisher,
-    clerk: Clerk,
+    requests: RequestHandler,
     kept: Kept,
     stage: Stage,
     /// `tui`, `rpc`, `json` or `print`.
@@ -114,7 +114,7 @@ impl Host {
     fn new(app: &App) -> Self {
         let environment = Environment::new(app.env.iter().cloned());
         let places = Places::of(&environment);
-        let clerk = Clerk::new(places.requests.clone(), Box::new(Machine::new()));
+        let requests = RequestHandler::new(places.requests.clone(), Box::new(Machine::new()));
         let log = Log::new(&places, "host");
         let king = king::King::of(&environment, &places);
         let bus = bus::Bus::of(&environment, &places);
@@ -122,7 +122,7 @@ impl Host {
             link: Link::new(),
             bridge: Bridge::new(),
             publisher: setup::publisher(app, AgentName::PI, Mode::Lasting),
-            clerk,
+            requests,
             kept: Kept::default(),
             stage: Stage::Silent,
             mode: String::new(),
@@ -146,7 +146,7 @@ impl Host {
 
     fn leave(&mut self, keep: bool, now: Now) {
         self.stage = Stage::Over;
-        self.clerk.close(keep);
+        self.requests.close(keep);
         self.bus.leave(keep, now);
         self.king.leave(keep, now);
         self.publisher.close(keep, now);
@@ -154,7 +154,7 @@ impl Host {
 
     /// What went wrong goes to the log: Pi's own output is its user's.
     fn note(&mut self) {
-        for note in self.publisher.notes().into_iter().chain(self.clerk.notes()).chain(self.king.notes()) {
+        for note in self.publisher.notes().into_iter().chain(self.requests.notes()).chain(self.king.notes()) {
             self.log.write("io", &note);
         }
     }
@@ -380,7 +380,7 @@ impl Host {
 
     fn switched(&mut self, switching: &Switching, outcome: Result<(), String>, now: Now) -> Result<(), Failure> {
         match switching.request() {
-            Some(id) => self.clerk.applied(id, outcome, &mut self.publisher, now),
+            Some(id) => self.requests.applied(id, outcome, &mut self.publisher, now),
             None => {
                 if let Err(why) = outcome {
                     self.log.write("io", &format!("the session's switches were not applied again: {why}"));
@@ -460,7 +460,7 @@ impl Service for Host {
             self.link.call("ctx.isIdle", Vec::new(), Then::Idle)?;
         }
         if self.stage == Stage::Ready {
-            for order in self.clerk.tick(&mut self.publisher, now) {
+            for order in self.requests.tick(&mut self.publisher, now) {
                 self.order(order)?;
             }
         }
@@ -485,14 +485,15 @@ impl Service for Host {
         if self.is_unwanted() {
             return None;
         }
-        let clerk = self.clerk.deadline().filter(|_| self.stage == Stage::Ready);
+        let requests = self.requests.deadline().filter(|_| self.stage == Stage::Ready);
         let quiet = self.quiet.deadline();
-        let all = [self.publisher.deadline(), clerk, self.ask_idle, self.bus.deadline(), self.king.deadline(), quiet];
+        let all =
+            [self.publisher.deadline(), requests, self.ask_idle, self.bus.deadline(), self.king.deadline(), quiet];
         all.into_iter().flatten().min()
     }
 
     fn wakes(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        self.clerk.wakes().filter(|_| self.stage == Stage::Ready)
+        self.requests.wakes().filter(|_| self.stage == Stage::Ready)
     }
 }
 

@@ -11,15 +11,15 @@ use jig_session_schema::request::{NotARequest, Request};
 
 /// Takes one session's requests.
 #[derive(Debug)]
-pub struct Desk {
+pub struct RequestInbox {
     dir: PrivateDir,
     /// `<name>.json`, the name of the session's status file.
     file: String,
-    /// Files this desk took and has not finished with.
+    /// Files this inbox took and has not finished with.
     ours: HashSet<OsString>,
 }
 
-/// A request this process has taken. It stays on disk until [`Desk::done`].
+/// A request this process has taken. It stays on disk until [`RequestInbox::done`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
     name: OsString,
@@ -31,7 +31,7 @@ pub struct Taken {
     pub interrupted: bool,
 }
 
-impl Desk {
+impl RequestInbox {
     /// The requests of the session whose status file has this name (without `.json`).
     #[must_use]
     pub fn new(dir: PrivateDir, name: &str) -> Self {
@@ -120,14 +120,14 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::counter::{Counter, document};
+    use crate::requester::{Requester, document};
 
-    fn desk(folder: &tempfile::TempDir) -> Desk {
-        Desk::new(PrivateDir::open(folder.path().join("requests")).unwrap(), "s-1")
+    fn inbox(folder: &tempfile::TempDir) -> RequestInbox {
+        RequestInbox::new(PrivateDir::open(folder.path().join("requests")).unwrap(), "s-1")
     }
 
-    fn names(desk: &Desk) -> Vec<OsString> {
-        desk.dir.list().unwrap()
+    fn names(inbox: &RequestInbox) -> Vec<OsString> {
+        inbox.dir.list().unwrap()
     }
 
     fn asked(id: &str) -> Request {
@@ -137,15 +137,15 @@ mod tests {
     #[test]
     fn a_request_is_taken_once_and_its_file_stays_until_it_is_answered() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut one, mut two) = (desk(&folder), desk(&folder));
+        let (mut one, mut two) = (inbox(&folder), inbox(&folder));
         assert_eq!(one.take().unwrap(), None);
-        let counter = Counter::new(PrivateDir::open(folder.path().join("requests")).unwrap(), "s-1");
-        counter.publish(&asked("a")).unwrap().expect("nothing waits");
+        let requester = Requester::new(PrivateDir::open(folder.path().join("requests")).unwrap(), "s-1");
+        requester.publish(&asked("a")).unwrap().expect("nothing waits");
         let taken = one.take().unwrap().expect("a request waits");
         assert_eq!(two.take().unwrap(), None);
         assert_eq!(taken.request, Ok(asked("a")));
         assert!(!taken.interrupted && taken.written > 0);
-        // The other desk runs in the same process, so only the file's own desk knows that it is not a leftover.
+        // The other inbox runs in the same process, so only the file's own inbox knows that it is not a leftover.
         assert!(one.leftovers(|_| true).unwrap().is_empty());
         assert_eq!(names(&one).len(), 1);
         one.done(&taken).unwrap();
@@ -155,30 +155,30 @@ mod tests {
     #[test]
     fn what_a_dead_taker_left_is_taken_over_once_and_only_of_this_session() {
         let folder = tempfile::tempdir().unwrap();
-        let mut desk = desk(&folder);
+        let mut inbox = inbox(&folder);
         for name in
             [".s-1.json.taken-4000001-0123abcd", ".s-2.json.taken-4000001-0123abcd", ".s-1.json.tmp-4000001-0123abcd"]
         {
             fs::write(folder.path().join("requests").join(name), document(&asked("a"))).unwrap();
         }
-        assert!(desk.leftovers(|_| false).unwrap().is_empty(), "its taker lives");
-        let left = desk.leftovers(|pid| pid == 4_000_001).unwrap();
+        assert!(inbox.leftovers(|_| false).unwrap().is_empty(), "its taker lives");
+        let left = inbox.leftovers(|pid| pid == 4_000_001).unwrap();
         assert_eq!(left.len(), 1);
         assert!(left[0].interrupted);
         assert_eq!(left[0].request, Ok(asked("a")));
-        assert!(desk.leftovers(|_| true).unwrap().is_empty());
-        desk.done(&left[0]).unwrap();
-        assert_eq!(names(&desk).len(), 2);
+        assert!(inbox.leftovers(|_| true).unwrap().is_empty());
+        inbox.done(&left[0]).unwrap();
+        assert_eq!(names(&inbox).len(), 2);
     }
 
     #[test]
     fn a_successor_that_dies_too_leaves_it_to_the_next() {
         let folder = tempfile::tempdir().unwrap();
-        let mut first = desk(&folder);
+        let mut first = inbox(&folder);
         fs::write(folder.path().join("requests/.s-1.json.taken-4000001-0123abcd"), document(&asked("a"))).unwrap();
         assert_eq!(first.leftovers(|_| true).unwrap().len(), 1);
         drop(first);
-        let left = desk(&folder).leftovers(|_| true).unwrap();
+        let left = inbox(&folder).leftovers(|_| true).unwrap();
         assert_eq!(left.len(), 1);
         assert_eq!(left[0].request, Ok(asked("a")));
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_is_no_request_is_taken_too_so_that_it_is_answered_and_goes() {
         let folder = tempfile::tempdir().unwrap();
-        let mut desk = desk(&folder);
+        let mut inbox = inbox(&folder);
         let path = folder.path().join("requests/s-1.json");
         let big = format!(r#"{{"schema":1,"id":"a","later":"{}"}}"#, "x".repeat(REQUEST_BYTES));
         let plant: [&dyn Fn(); 5] = [
@@ -198,20 +198,20 @@ mod tests {
         ];
         for plant in plant {
             plant();
-            let taken = desk.take().unwrap().expect("taken");
+            let taken = inbox.take().unwrap().expect("taken");
             assert_eq!(taken.request.as_ref().unwrap_err().message, "not a request");
-            desk.done(&taken).unwrap();
-            assert!(names(&desk).is_empty());
+            inbox.done(&taken).unwrap();
+            assert!(names(&inbox).is_empty());
         }
     }
 
     #[test]
     fn a_folder_that_was_removed_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut desk = desk(&folder);
+        let mut inbox = inbox(&folder);
         fs::remove_dir(folder.path().join("requests")).unwrap();
-        assert_eq!(desk.take().unwrap(), None);
+        assert_eq!(inbox.take().unwrap(), None);
         fs::write(folder.path().join("requests/s-1.json"), document(&asked("a"))).unwrap();
-        assert_eq!(desk.take().unwrap().expect("taken").request, Ok(asked("a")));
+        assert_eq!(inbox.take().unwrap().expect("taken").request, Ok(asked("a")));
     }
 }

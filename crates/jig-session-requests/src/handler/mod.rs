@@ -1,4 +1,4 @@
-//! Who handles a session's requests: looks for one, has it judged, hands out what is to be done, and answers.
+//! The handler of a session's requests: looks for one, has it judged, hands out what is to be done, and answers.
 //!
 //! It is polled like the publisher it works for. The answer is in the status file before the taken request goes,
 //! and a reload is marked as done there before it is asked for: whatever dies in between, nothing is lost without
@@ -13,20 +13,21 @@ use std::time::Duration;
 use jig_session_atomic::PrivateDir;
 use jig_session_liveness::Processes;
 use jig_session_publish::{Now, Publisher};
-use jig_session_requests::{Capabilities, Case, Desk, Judgement, Offer, Plan, Taken, judge};
 use jig_session_schema::event::CapabilitiesEvent;
 use jig_session_schema::limits;
 use jig_session_schema::request::{Order, ReloadOrder, SwitchOrder};
 use jig_session_schema::shape::Named;
 use jig_session_schema::status::{Answer, Reload, State, Status};
 
+use crate::inbox::{RequestInbox, Taken};
+use crate::judge::{Capabilities, Judgement, Offer, Plan, Timing, judge};
 use watch::Watch;
 
 /// Requests that are answered in one go at most, so that a flood cannot keep the session's own events waiting.
 const AT_ONCE: usize = 16;
 
 /// Handles the requests of the sessions one publisher publishes, one after the other.
-pub(crate) struct Clerk {
+pub struct RequestHandler {
     folder: PathBuf,
     processes: Box<dyn Processes>,
     open: Option<Open>,
@@ -38,7 +39,7 @@ pub(crate) struct Clerk {
 /// The requests of the session that is published now.
 struct Open {
     name: String,
-    desk: Desk,
+    inbox: RequestInbox,
     watch: Watch,
     /// A switch the agent has not told the outcome of.
     pending: Option<Pending>,
@@ -53,14 +54,15 @@ struct Pending {
     until: Duration,
 }
 
-impl Clerk {
-    /// A clerk for the requests in this folder; nothing is read yet.
-    pub(crate) fn new(folder: PathBuf, processes: Box<dyn Processes>) -> Self {
+impl RequestHandler {
+    /// A handler of the requests in this folder; nothing is read yet.
+    #[must_use]
+    pub fn new(folder: PathBuf, processes: Box<dyn Processes>) -> Self {
         Self { folder, processes, open: None, notes: Vec::new(), trouble: None }
     }
 
     /// Does what is due and gives what the agent is to do now.
-    pub(crate) fn tick(&mut self, publisher: &mut Publisher, now: Now) -> Vec<Order> {
+    pub fn tick(&mut self, publisher: &mut Publisher, now: Now) -> Vec<Order> {
         let mut orders = Vec::new();
         if publisher.capabilities().is_some() && self.follow(publisher, now) {
             self.late(publisher, now);
@@ -72,7 +74,7 @@ impl Clerk {
     }
 
     /// The agent's answer to a switch.
-    pub(crate) fn applied(&mut self, id: &str, outcome: Result<(), String>, publisher: &mut Publisher, now: Now) {
+    pub fn applied(&mut self, id: &str, outcome: Result<(), String>, publisher: &mut Publisher, now: Now) {
         let Some(open) = &mut self.open else { return };
         let Some(pending) = open.pending.take_if(|pending| pending.plan.id == id) else { return };
         let (ok, message) = match &outcome {
@@ -86,31 +88,31 @@ impl Clerk {
 
     /// The session ends: what was taken and not answered has nobody to be answered by any more. A kept session's
     /// next publisher finds it and answers.
-    pub(crate) fn close(&mut self, keep: bool) {
+    pub fn close(&mut self, keep: bool) {
         let Some(mut open) = self.open.take() else { return };
         if keep {
             return;
         }
         let taken = open.answered.drain(..).chain(open.pending.take().map(|pending| pending.taken));
         for taken in taken.collect::<Vec<_>>() {
-            self.notes.extend(open.desk.done(&taken).err().map(|error| error.to_string()));
+            self.notes.extend(open.inbox.done(&taken).err().map(|error| error.to_string()));
         }
     }
 
-    /// The monotonic time at which [`Clerk::tick`] has something to do.
-    pub(crate) fn deadline(&self) -> Option<Duration> {
+    /// The monotonic time at which [`RequestHandler::tick`] has something to do.
+    pub fn deadline(&self) -> Option<Duration> {
         let open = self.open.as_ref()?;
         let late = open.pending.as_ref().map_or(Duration::MAX, |pending| pending.until);
         Some(open.next_look.min(late))
     }
 
     /// Becomes readable when something happened in the folder.
-    pub(crate) fn wakes(&self) -> Option<BorrowedFd<'_>> {
+    pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.open.as_ref()?.watch.fd()
     }
 
     /// What a person should hear of since the last call.
-    pub(crate) fn notes(&mut self) -> Vec<String> {
+    pub fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 
@@ -127,10 +129,10 @@ impl Clerk {
         match PrivateDir::open(&self.folder) {
             Ok(dir) => {
                 let watch = Watch::of(dir.path());
-                let desk = Desk::new(dir, name);
+                let inbox = RequestInbox::new(dir, name);
                 let next_look = now.mono;
                 self.open =
-                    Some(Open { name: name.to_owned(), desk, watch, pending: None, answered: Vec::new(), next_look });
+                    Some(Open { name: name.to_owned(), inbox, watch, pending: None, answered: Vec::new(), next_look });
                 true
             }
             Err(error) => {
@@ -169,9 +171,9 @@ impl Clerk {
         open.next_look = now.mono + limits::POLL_INTERVAL;
         if slow {
             // A folder that was removed and made again is another one to the system.
-            open.watch.renew(open.desk.dir().path());
+            open.watch.renew(open.inbox.dir().path());
             let processes = &*self.processes;
-            let left = open.desk.leftovers(|pid| processes.is_missing(pid)).unwrap_or_default();
+            let left = open.inbox.leftovers(|pid| processes.is_missing(pid)).unwrap_or_default();
             for taken in left {
                 self.consider(taken, publisher, now, orders);
             }
@@ -181,7 +183,7 @@ impl Clerk {
             if open.pending.is_some() {
                 return;
             }
-            match open.desk.take() {
+            match open.inbox.take() {
                 Ok(Some(taken)) => self.consider(taken, publisher, now, orders),
                 Ok(None) => {
                     self.trouble = None;
@@ -198,9 +200,10 @@ impl Clerk {
 
     fn consider(&mut self, taken: Taken, publisher: &mut Publisher, now: Now, orders: &mut Vec<Order>) {
         let started = publisher.status().and_then(started).unwrap_or_default();
-        let case = Case { written: taken.written, now: now.wall.epoch_ms(), started, interrupted: taken.interrupted };
+        let timing =
+            Timing { written: taken.written, now: now.wall.epoch_ms(), started, interrupted: taken.interrupted };
         let offers = publisher.capabilities().map(offers).unwrap_or_default();
-        let judgement = judge(taken.request.clone(), &case, &offers, &|id: &str| publisher.answered(id).is_some());
+        let judgement = judge(taken.request.clone(), &timing, &offers, &|id: &str| publisher.answered(id).is_some());
         match judgement {
             Judgement::Repeat { id } => {
                 if let Some(answer) = publisher.answered(&id).cloned() {
@@ -292,7 +295,7 @@ impl Clerk {
             return;
         }
         for taken in std::mem::take(&mut open.answered) {
-            self.notes.extend(open.desk.done(&taken).err().map(|error| error.to_string()));
+            self.notes.extend(open.inbox.done(&taken).err().map(|error| error.to_string()));
         }
     }
 }

@@ -6,7 +6,7 @@ use jig_session_schema::request::Request;
 
 /// Publishes requests to one session.
 #[derive(Debug)]
-pub struct Counter {
+pub struct Requester {
     dir: PrivateDir,
     /// `<name>.json`, the name of the session's status file.
     file: String,
@@ -16,7 +16,7 @@ pub struct Counter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published(Stamp);
 
-impl Counter {
+impl Requester {
     /// The requests to the session whose status file has this name (without `.json`).
     #[must_use]
     pub fn new(dir: PrivateDir, name: &str) -> Self {
@@ -58,25 +58,25 @@ mod tests {
     #[test]
     fn a_waiting_request_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let counter = Counter::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
-        let first = counter.publish(&asked("a")).unwrap().expect("nothing waits");
-        assert_eq!(counter.publish(&asked("b")).unwrap(), None);
+        let requester = Requester::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
+        let first = requester.publish(&asked("a")).unwrap().expect("nothing waits");
+        assert_eq!(requester.publish(&asked("b")).unwrap(), None);
         let path = folder.path().join("s-1.json");
         assert_eq!(Request::accept(&fs::read(&path).unwrap()), Ok(asked("a")));
-        assert!(counter.withdraw(&first).unwrap());
+        assert!(requester.withdraw(&first).unwrap());
         assert!(!path.exists());
-        assert!(!counter.withdraw(&first).unwrap());
+        assert!(!requester.withdraw(&first).unwrap());
     }
 
     #[test]
     fn withdrawing_leaves_the_request_of_another() {
         let folder = tempfile::tempdir().unwrap();
-        let counter = Counter::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
-        let first = counter.publish(&asked("a")).unwrap().expect("nothing waits");
+        let requester = Requester::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
+        let first = requester.publish(&asked("a")).unwrap().expect("nothing waits");
         // The session takes it, and another requester publishes the next.
         fs::rename(folder.path().join("s-1.json"), folder.path().join("taken")).unwrap();
-        counter.publish(&asked("b")).unwrap().expect("nothing waits");
-        assert!(!counter.withdraw(&first).unwrap());
+        requester.publish(&asked("b")).unwrap().expect("nothing waits");
+        assert!(!requester.withdraw(&first).unwrap());
         assert_eq!(Request::accept(&fs::read(folder.path().join("s-1.json")).unwrap()), Ok(asked("b")));
     }
 }

@@ -4,12 +4,12 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 /// Becomes readable when a file comes into the folder.
-pub(crate) struct Watch(#[cfg(target_os = "linux")] Option<std::os::fd::OwnedFd>);
+pub(super) struct Watch(#[cfg(target_os = "linux")] Option<std::os::fd::OwnedFd>);
 
 #[cfg(target_os = "linux")]
 impl Watch {
     /// Watches a folder. A system that has no watch left gives one that is never readable.
-    pub(crate) fn of(folder: &Path) -> Self {
+    pub(super) fn of(folder: &Path) -> Self {
         use rustix::fs::inotify::{CreateFlags, init};
         let watch = Self(init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok());
         watch.renew(folder);
@@ -17,7 +17,7 @@ impl Watch {
     }
 
     /// Watches the folder that the path leads to now; once more is no second watch.
-    pub(crate) fn renew(&self, folder: &Path) {
+    pub(super) fn renew(&self, folder: &Path) {
         use rustix::fs::inotify::{WatchFlags, add_watch};
         if let Some(fd) = &self.0 {
             // A request comes by rename; a program that writes in place is seen when it closes the file.
@@ -26,7 +26,7 @@ impl Watch {
     }
 
     /// Whether something happened since the last call.
-    pub(crate) fn changed(&self) -> bool {
+    pub(super) fn changed(&self) -> bool {
         let Some(fd) = &self.0 else { return false };
         let mut events = [0; 4096];
         let mut changed = false;
@@ -37,7 +37,7 @@ impl Watch {
     }
 
     /// What to wait for.
-    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         use std::os::fd::AsFd;
         self.0.as_ref().map(AsFd::as_fd)
     }
@@ -46,17 +46,17 @@ impl Watch {
 /// Elsewhere the folder is only polled.
 #[cfg(not(target_os = "linux"))]
 impl Watch {
-    pub(crate) fn of(_folder: &Path) -> Self {
+    pub(super) fn of(_folder: &Path) -> Self {
         Self()
     }
 
-    pub(crate) fn renew(&self, _folder: &Path) {}
+    pub(super) fn renew(&self, _folder: &Path) {}
 
-    pub(crate) fn changed(&self) -> bool {
+    pub(super) fn changed(&self) -> bool {
         false
     }
 
-    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
