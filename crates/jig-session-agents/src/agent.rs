@@ -20,6 +20,8 @@ pub struct Agent {
     pub program: Program,
     /// The variable that holds its session's id in the programs it starts.
     pub session_variable: Option<&'static str>,
+    /// It has one session a process and begins the next one in place, as `/clear` does: its new id ends the old one.
+    pub replaces_session: bool,
     /// Variables that mark its process as another agent's child.
     pub child_markers: &'static [&'static str],
     /// Its configuration folder, as `agentDir` says it.

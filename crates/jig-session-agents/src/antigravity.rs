@@ -13,6 +13,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["agy", "antigravity"], package: None },
     session_variable: None,
+    replaces_session: false,
     child_markers: &[],
     folder: Some(Folder { variable: None, home: ".gemini" }),
     mcp: None,

@@ -14,6 +14,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("0.171.0"),
     program: Program { names: &["codex"], package: Some("codex") },
     session_variable: Some("CODEX_THREAD_ID"),
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: File { folder: FOLDER, name: "config.toml" }, form: McpForm::Toml }),

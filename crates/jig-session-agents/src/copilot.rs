@@ -17,6 +17,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("1.0.102"),
     program: Program { names: &["copilot"], package: Some("copilot") },
     session_variable: None,
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: File { folder: FOLDER, name: "mcp-config.json" }, form: McpForm::ServersWithTools }),

@@ -16,6 +16,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["crush"], package: None },
     session_variable: Some("CRUSH_SESSION_ID"),
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: SETTINGS, form: McpForm::Stdio }),

@@ -17,6 +17,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["cursor-agent"], package: Some("cursor-agent") },
     session_variable: None,
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: File { folder: FOLDER, name: "mcp.json" }, form: McpForm::Servers }),

@@ -18,6 +18,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("0.61.0"),
     program: Program { names: &["gemini"], package: Some("gemini-cli") },
     session_variable: Some("GEMINI_SESSION_ID"),
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: SETTINGS, form: McpForm::Servers }),

@@ -15,6 +15,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["goose"], package: None },
     session_variable: None,
+    replaces_session: false,
     child_markers: &[],
     folder: Some(Folder { variable: Some(("XDG_CONFIG_HOME", "goose")), home: ".config/goose" }),
     // Its servers stand in a YAML file, which no editor of ours knows.

@@ -16,6 +16,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("1.18.33"),
     program: Program { names: &["opencode"], package: Some("opencode-ai") },
     session_variable: None,
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: File { folder: FOLDER, name: "opencode.json" }, form: McpForm::LocalList }),

@@ -15,6 +15,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("0.24.4"),
     program: Program { names: &["qwen"], package: Some("qwen-code") },
     session_variable: None,
+    replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),
     mcp: Some(Mcp { file: SETTINGS, form: McpForm::Servers }),

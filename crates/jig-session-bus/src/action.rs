@@ -1,9 +1,10 @@
 //! The actions of the bus as every surface calls them: one call in, one result document out.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-use jig_session_schema::bus::Message;
+use jig_session_schema::bus::{Message, Removed};
 use jig_session_schema::bus_result as shown;
 use jig_session_schema::bus_result::{BusResult, MemberState};
 use jig_session_schema::limits::LOCK_WAIT;
@@ -11,7 +12,7 @@ use jig_session_schema::limits::LOCK_WAIT;
 use crate::claims::{Claimed, Release};
 use crate::error::{Code, Error, Refusal};
 use crate::inbox::Taken;
-use crate::join::{Join, Listening, Me};
+use crate::join::{Join, Listening, Me, list};
 use crate::overlap;
 use crate::path::{self, BadPath, ClaimPath};
 use crate::send::{EVERYBODY, NotQueued, Outgoing};
@@ -99,8 +100,34 @@ pub struct Done {
     pub code: Option<Code>,
     /// Mail in the document: to be confirmed when the document has been shown, dropped when it has not.
     pub taken: Option<Taken>,
-    /// Something a person should know that is no refusal.
-    pub note: Option<String>,
+}
+
+impl Done {
+    /// Adds what the caller should know beside the result.
+    pub fn add_notes(&mut self, notes: Vec<String>) {
+        macro_rules! add {
+            ($($Variant:ident),*) => {
+                match &mut self.result {
+                    $( BusResult::$Variant(result) => result.notes.extend(notes), )*
+                    _ => {}
+                }
+            };
+        }
+        add!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release);
+    }
+
+    /// What the caller should know beside the result.
+    pub fn notes(&self) -> &[String] {
+        macro_rules! notes {
+            ($($Variant:ident),*) => {
+                match &self.result {
+                    $( BusResult::$Variant(result) => &result.notes, )*
+                    _ => &[],
+                }
+            };
+        }
+        notes!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release)
+    }
 }
 
 /// Sets the fields that every result has.
@@ -116,7 +143,7 @@ macro_rules! finish {
             result.message = Some(refusal.message);
             result.hint = refusal.hint;
         }
-        Done { result: BusResult::$Variant(result), code, taken: None, note: None }
+        Done { result: BusResult::$Variant(result), code, taken: None }
     }};
 }
 
@@ -127,11 +154,16 @@ pub fn perform(context: &Context<'_>, call: &Call) -> Result<Done, Error> {
 
 /// As [`perform`], waiting for the lock for another time than the contract's.
 pub fn perform_within(context: &Context<'_>, call: &Call, lock_wait: Duration) -> Result<Done, Error> {
-    let done = Actor { context, lock_wait }.act(call);
-    match done {
-        Err(Error::Refused(refusal)) => Ok(refuse(context, call, *refusal)),
-        other => other,
-    }
+    let actor = Actor { context, lock_wait, notes: RefCell::default() };
+    let mut done = match actor.act(call) {
+        Err(Error::Refused(refusal)) => refuse(context, call, *refusal),
+        other => other?,
+    };
+    let removed = actor.reader().and_then(|bus| bus.take_removal(&context.me.id));
+    let mut notes: Vec<String> = removed.ok().flatten().map(|removed| was_removed(&removed)).into_iter().collect();
+    notes.extend(actor.notes.take());
+    done.add_notes(notes);
+    Ok(done)
 }
 
 /// The document of a call that was refused.
@@ -162,9 +194,17 @@ fn own_unread(bus: &Bus<'_>, me: &Me) -> Result<Option<u64>, Error> {
     }
 }
 
+/// What a session hears that another one has taken off the bus.
+fn was_removed(removed: &Removed) -> String {
+    let at = removed.at.map(|at| format!(" at {at}")).unwrap_or_default();
+    let (label, by, released) = (&removed.by_label, &removed.by, list(&removed.released));
+    format!("this session was taken off the bus{at}: its agent had begun \"{label}\" (session {by}){released}")
+}
+
 struct Actor<'c, 'w> {
     context: &'c Context<'w>,
     lock_wait: Duration,
+    notes: RefCell<Vec<String>>,
 }
 
 impl<'w> Actor<'_, 'w> {
@@ -243,6 +283,7 @@ impl<'w> Actor<'_, 'w> {
     fn join(&self, join: &Join<'_>) -> Result<Done, Error> {
         let bus = self.writer()?;
         let joined = bus.join(self.me(), join)?;
+        self.hear(&bus);
         let record = joined.record;
         let result = shown::JoinResult::new()
             .label(Some(record.label))
@@ -285,7 +326,8 @@ impl<'w> Actor<'_, 'w> {
             _ => None,
         };
         let mut sent = sent;
-        let note = self.note(to, &sent);
+        self.hear(&bus);
+        self.notes.borrow_mut().extend(note(to, &sent));
         if to != EVERYBODY
             && let Some(error) = sent.recipients.iter_mut().find_map(|recipient| recipient.error.take())
         {
@@ -297,19 +339,12 @@ impl<'w> Actor<'_, 'w> {
             .kind(Some(sent.kind))
             .recipients(sent.recipients.iter().map(view::recipient).collect());
         let unread = Some(bus.unread(&self.me().id)?);
-        Ok(Done { note, ..finish!(Send, result, refusal, unread) })
+        Ok(finish!(Send, result, refusal, unread))
     }
 
-    fn note(&self, to: &str, sent: &crate::send::Sent) -> Option<String> {
-        if to == EVERYBODY && sent.recipients.is_empty() {
-            return Some("nobody is there to hear it".to_owned());
-        }
-        let one = sent.recipients.first().filter(|_| to != EVERYBODY)?;
-        if one.reason == Some(NotQueued::Duplicate) {
-            return Some(format!("the same text went to \"{}\" a moment ago", one.member.record.label));
-        }
-        (one.member.state == MemberState::Stale)
-            .then(|| format!("\"{}\" has been silent for {} s", one.member.record.label, one.member.age_ms / 1000))
+    /// Keeps what the bus has noted for the result.
+    fn hear(&self, bus: &Bus<'_>) {
+        self.notes.borrow_mut().extend(bus.take_notes());
     }
 
     fn inbox(&self, limit: Option<u64>) -> Result<Done, Error> {
@@ -322,8 +357,9 @@ impl<'w> Actor<'_, 'w> {
             .remaining(taken.remaining)
             .unreadable(taken.unreadable);
         let unread = Some(taken.remaining);
-        let note = taken.failed.as_ref().map(ToString::to_string);
-        Ok(Done { note, taken: Some(taken), ..finish!(Inbox, result, None, unread) })
+        self.hear(&bus);
+        self.notes.borrow_mut().extend(taken.failed.as_ref().map(ToString::to_string));
+        Ok(Done { taken: Some(taken), ..finish!(Inbox, result, None, unread) })
     }
 
     fn peek(&self, limit: Option<u64>) -> Result<Done, Error> {
@@ -342,6 +378,7 @@ impl<'w> Actor<'_, 'w> {
         let paths = self.resolve_some(paths)?;
         let bus = self.writer()?;
         let claimed = bus.claim(self.me(), &paths, reason)?;
+        self.hear(&bus);
         let unread = Some(bus.unread(&self.me().id)?);
         Ok(match claimed {
             Claimed::Held { claimed, already } => {
@@ -379,6 +416,7 @@ impl<'w> Actor<'_, 'w> {
         let bus = self.writer()?;
         let release = typed.as_deref().map_or(Release::All, Release::Paths);
         let released = bus.release(self.me(), &release)?;
+        self.hear(&bus);
         let nothing = released.released.is_empty() && !matches!(release, Release::All);
         let refusal = nothing.then(|| {
             let message = match released.held_by_others.first() {
@@ -416,6 +454,19 @@ impl<'w> Actor<'_, 'w> {
 /// Previews of messages.
 pub fn previews(messages: &[Message]) -> Vec<shown::MessageView> {
     messages.iter().map(view::preview).collect()
+}
+
+/// What a sender should know beside the result.
+fn note(to: &str, sent: &crate::send::Sent) -> Option<String> {
+    if to == EVERYBODY && sent.recipients.is_empty() {
+        return Some("nobody is there to hear it".to_owned());
+    }
+    let one = sent.recipients.first().filter(|_| to != EVERYBODY)?;
+    if one.reason == Some(NotQueued::Duplicate) {
+        return Some(format!("the same text went to \"{}\" a moment ago", one.member.record.label));
+    }
+    (one.member.state == MemberState::Stale)
+        .then(|| format!("\"{}\" has been silent for {} s", one.member.record.label, one.member.age_ms / 1000))
 }
 
 fn in_the_way(conflicts: &[crate::claims::Conflict]) -> Refusal {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 
 use jig_session_atomic::PrivateDir;
-use jig_session_schema::bus::{Claim, Record};
+use jig_session_schema::bus::Claim;
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::status::AgentName;
 use jig_session_schema::time::Timestamp;
@@ -12,10 +12,11 @@ use jig_session_schema::time::Timestamp;
 use crate::error::{Code, Error, Refusal};
 use crate::join::{Join, Me};
 use crate::limits;
-use crate::member::{Look, Member, same_process};
+use crate::member::Look;
 use crate::overlap::overlap;
 use crate::path::{BadPath, ClaimPath, cleaned};
-use crate::store::{self, Bus, CLAIMS};
+use crate::prune::is_old;
+use crate::store::{self, Bus, CLAIMS, File, Read};
 
 /// A path that was asked for and what stands in its way.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +129,15 @@ impl Bus<'_> {
         let claims = self.dir()?.sub(CLAIMS)?;
         // What a silent session left here would hold again if it came back: it has lost these paths now.
         for claim in look.claims.iter().filter(|claim| look.holder(claim).is_none()) {
-            if new.iter().any(|path| self.overlap(&claim.path, &path.path)) {
+            if let Some(path) = new.iter().find(|path| self.overlap(&claim.path, &path.path)) {
+                if look.member(&claim.id).is_none() && self.keeps_claims(look, &claim.id) {
+                    let message = format!("\"{}\" is held by session {}", claim.path, claim.id);
+                    let hint = "its record cannot be read by this version of the program: see jig-session doctor";
+                    return Err(Refusal::new(Code::Conflict, format!("{message}, in the way of \"{}\"", path.path))
+                        .hint(hint)
+                        .holder(claim.id.clone())
+                        .into());
+                }
                 claims.remove(store::claim_file(&claim.path, self.repo.place.folds_case))?;
             }
         }
@@ -177,11 +186,40 @@ impl Bus<'_> {
         }
         let conflicts = again?;
         match outcome? {
-            Some(path) if conflicts.is_empty() => {
-                let message = format!("the file of a claim on \"{path}\" is in the way and cannot be read");
-                Err(Refusal::new(Code::Busy, message).hint("try again in a few seconds").into())
-            }
+            Some(path) if conflicts.is_empty() => Err(self.obstacle(&claims, &path, look.now.wall_ms).into()),
             _ => Ok(Err(conflicts)),
+        }
+    }
+
+    /// Why the file of a claim that nobody who is known holds is in the way, and what helps.
+    fn obstacle(&self, claims: &PrivateDir, path: &str, wall_ms: i64) -> Refusal {
+        let name = store::claim_file(path, self.repo.place.folds_case);
+        let file = claims.path().join(&name);
+        let file = file.display();
+        let fits = |name: &str, claim: &Claim| store::claim_file(&claim.path, self.repo.place.folds_case) == name;
+        let refused = |message: String, hint: String| Refusal::new(Code::Refused, message).hint(hint);
+        match store::one(claims, &name, store::claim, fits) {
+            Some(File { read: Read::Newer, .. }) => refused(
+                format!("\"{path}\" is claimed by a session of a newer version of this program"),
+                format!("install that version here too; the claim is {file}"),
+            ),
+            Some(File { read: Read::Foreign, .. }) => refused(
+                format!("the claim of \"{path}\" is no file that this program has written"),
+                format!("look at it, and remove it if it is nobody's: {file}"),
+            ),
+            Some(File { read: Read::Failed(problem), .. }) => {
+                refused(format!("the claim of \"{path}\" cannot be read: {problem}"), format!("look at {file}"))
+            }
+            Some(file) if matches!(file.read, Read::Bad) && !is_old(&file, wall_ms, limits::UNPARSABLE_MS) => {
+                let message = format!("the claim of \"{path}\" is not readable yet: it may still be being written");
+                Refusal::new(Code::Busy, message).hint("try again in 5 s: what is no claim by then is moved away")
+            }
+            Some(_) => refused(
+                format!("\"{path}\" is claimed by a session whose record cannot be read"),
+                format!("its records are beside it; see: jig-session doctor; the claim is {file}"),
+            ),
+            None => Refusal::new(Code::Busy, format!("another session claimed \"{path}\" at the same moment"))
+                .hint("try again"),
         }
     }
 
@@ -211,14 +249,13 @@ impl Bus<'_> {
 
     /// What stands in the way of these paths for this session.
     pub fn conflicts(&self, look: &Look, id: &str, paths: &[ClaimPath]) -> Vec<Conflict> {
-        let me = look.member(id).map(|member| &member.record);
         let mut conflicts = Vec::new();
         let keys: Vec<String> = look.claims.iter().map(|claim| self.key(&claim.path)).collect();
         for path in paths {
             let asked = self.key(&path.path);
             let met = look.claims.iter().zip(&keys).filter(|(_, key)| overlap(key, &asked));
             for (claim, _) in met {
-                if let Some(holder) = self.blocking(look, claim, id, me) {
+                if let Some(holder) = look.holder(claim).filter(|holder| holder.record.id != id) {
                     conflicts.push(Conflict {
                         asked: path.path.clone(),
                         claim: claim.clone(),
@@ -230,12 +267,6 @@ impl Bus<'_> {
             }
         }
         conflicts
-    }
-
-    /// The live member of another process that holds a claim.
-    fn blocking<'l>(&self, look: &'l Look, claim: &Claim, id: &str, me: Option<&Record>) -> Option<&'l Member> {
-        let holder = look.holder(claim).filter(|holder| holder.record.id != id)?;
-        (!me.is_some_and(|me| same_process(me, &holder.record))).then_some(holder)
     }
 
     /// Releases paths, or all. What another session holds, or another incarnation of this one, stays.

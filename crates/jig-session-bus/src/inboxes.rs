@@ -91,6 +91,8 @@ fn look_at(inbox: &PrivateDir, look: &Look, has_owner: bool, wakes: bool) -> Res
             if let Some(taken) = inbox.sub_existing(name)? {
                 unread += store::texts(taken.list()?).filter(|name| mail_name::ms(name).is_some()).count() as u64;
             }
+        } else if name == told::REMOVED {
+            untidy |= told::is_removal_old(inbox, look.now.wall_ms);
         } else {
             untidy |= is_temporary(name.as_ref());
         }

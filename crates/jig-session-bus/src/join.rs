@@ -1,6 +1,6 @@
 //! Joining and leaving.
 
-use jig_session_schema::bus::{Beat, LabelFrom, Listen, ListenMode, Record};
+use jig_session_schema::bus::{Beat, IdFrom, LabelFrom, Listen, ListenMode, Record};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::status::{AgentName, Process};
 use jig_session_schema::time::Timestamp;
@@ -8,6 +8,7 @@ use jig_session_schema::time::Timestamp;
 use crate::error::{Code, Error, Refusal};
 use crate::member::{Look, Member, same_process};
 use crate::store::{self, Bus, CLAIMS, SESSIONS};
+use crate::who::IdSource;
 use crate::{label, limits, owner};
 
 /// Who acts on the bus: one session of one agent process.
@@ -25,8 +26,8 @@ pub struct Me {
     pub process: Option<Process>,
     /// The session's name, as its user set it; the label is derived from it.
     pub name: Option<String>,
-    /// The id was named by `--as`: the caller may act for several sessions of one process.
-    pub named: bool,
+    /// How the id became known.
+    pub source: IdSource,
     /// A process of ours beats every ten seconds; without one, every call beats.
     pub timer: bool,
     /// Which incarnation this is.
@@ -71,6 +72,13 @@ pub struct Joined {
     pub joined: bool,
 }
 
+/// A session that a join has taken off the bus: its id, its label, and the paths it held.
+pub(crate) struct Replaced {
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) released: Vec<String>,
+}
+
 impl Bus<'_> {
     /// Puts the session on the bus, or changes how it is on it.
     pub fn join(&self, me: &Me, join: &Join<'_>) -> Result<Joined, Error> {
@@ -101,13 +109,16 @@ impl Bus<'_> {
         // Checked before anything is changed: a refusal leaves every byte as it was.
         let former = look.member(&me.id).filter(|member| member.state == State::Live).map(|m| m.record.clone());
         let (label, label_from) = self.label(look, me, join.label, former.as_ref())?;
-        if !me.named {
-            self.leave_other_ids(look, me)?;
-        }
+        let replaced = self.leave_former_ids(look, me)?;
         let mut record = former.clone().unwrap_or_default();
         record.id.clone_from(&me.id);
         record.label = label;
         record.label_from = label_from;
+        record.id_from = Some(match me.source {
+            IdSource::Given => IdFrom::GIVEN,
+            IdSource::Agent { .. } => IdFrom::AGENT,
+            IdSource::Own => IdFrom::OWN,
+        });
         record.agent.clone_from(&me.agent);
         record.model = me.model.clone().or(record.model);
         record.pid = me.pid;
@@ -140,6 +151,14 @@ impl Bus<'_> {
         }
         look.members.retain(|member| member.record.id != me.id);
         look.members.push(Member::judge(record.clone(), &now, self.world));
+        for replaced in &replaced {
+            let Replaced { id, label, released } = replaced;
+            self.note(format!(
+                "\"{label}\" (session {id}), which this agent had before, left the bus{}",
+                list(released)
+            ));
+            self.note_removal(replaced, &record, at);
+        }
         Ok(Joined { record, joined: former.is_none() })
     }
 
@@ -152,8 +171,8 @@ impl Bus<'_> {
         former: Option<&Record>,
     ) -> Result<(String, LabelFrom), Error> {
         let others = || look.members.iter().filter(|m| m.state == State::Live && m.record.id != me.id);
-        // A former id of this very process leaves with this join; its label is free.
-        let others = || others().filter(|m| me.named || !is_this_process(me, &m.record));
+        // A former id leaves with this join; its label is free.
+        let others = || others().filter(|m| !replaces(me, &m.record));
         let holder = |label: &str| others().find(|m| label::same(&m.record.label, label) || m.record.id == label);
         if let Some(given) = given {
             let label = label::given(given).map_err(|bad| Refusal::new(Code::Refused, bad.to_string()))?;
@@ -178,18 +197,16 @@ impl Bus<'_> {
         Ok((free.unwrap_or_else(|| me.id.clone()), from))
     }
 
-    /// A process that begins another session (as `/clear` does) has left the former one.
-    fn leave_other_ids(&self, look: &mut Look, me: &Me) -> Result<(), Error> {
-        let former: Vec<Record> = look
-            .members
-            .iter()
-            .filter(|member| member.record.id != me.id && is_this_process(me, &member.record))
-            .map(|member| member.record.clone())
-            .collect();
-        for record in former {
-            self.leave_locked(look, &record.id, &record.owner)?;
+    /// An agent that begins another session in place (as `/clear` does) has left the former one.
+    fn leave_former_ids(&self, look: &mut Look, me: &Me) -> Result<Vec<Replaced>, Error> {
+        let former = look.members.iter().filter(|member| replaces(me, &member.record));
+        let former: Vec<Record> = former.map(|member| member.record.clone()).collect();
+        let mut left = Vec::new();
+        for Record { id, label, owner, .. } in former {
+            let released = self.leave_locked(look, &id, &owner)?;
+            left.push(Replaced { id, label, released });
         }
-        Ok(())
+        Ok(left)
     }
 
     fn take_over_claims(&self, look: &mut Look, me: &Me) -> Result<(), Error> {
@@ -269,7 +286,7 @@ impl Bus<'_> {
             pid: member.record.pid,
             process: member.record.process.clone(),
             name: None,
-            named: true,
+            source: IdSource::Given,
             timer: member.record.beat == Beat::Timer,
             owner: member.record.owner.clone(),
         };
@@ -291,7 +308,18 @@ fn stamp(record: &mut Record, me: &Me, now: &crate::clock::Moment) {
     record.beat = if me.timer { Beat::Timer } else { Beat::Calls };
 }
 
-fn is_this_process(me: &Me, record: &Record) -> bool {
+/// The paths that were released, to stand at the end of a sentence.
+pub(crate) fn list(released: &[String]) -> String {
+    if released.is_empty() { String::new() } else { format!("; released: {}", released.join(", ")) }
+}
+
+/// Whether a join takes a member off the bus: the same agent process had that id as its own before, and has one session
+/// at a time. Ids that a user gave stay, however many share a process.
+fn replaces(me: &Me, record: &Record) -> bool {
     let mine = Record::new().pid(me.pid).process(me.process.clone());
-    same_process(&mine, record)
+    me.source == IdSource::Agent { replaces: true }
+        && record.id != me.id
+        && record.id_from == Some(IdFrom::AGENT)
+        && record.agent == me.agent
+        && same_process(&mine, record)
 }

@@ -89,9 +89,8 @@ fn ttl_ms(record: &Record) -> u64 {
     }
 }
 
-/// Whether two records are, by proof, one process under two names: they never stand in each other's way. A process that
-/// serves several sessions is several.
-pub fn same_process(a: &Record, b: &Record) -> bool {
+/// Whether two records are, by proof, of one process that runs for one session at a time.
+pub(crate) fn same_process(a: &Record, b: &Record) -> bool {
     let (a, b) = (Proof::of(a.pid, a.process.as_ref()), Proof::of(b.pid, b.process.as_ref()));
     a.is_proof() && a.same_process(&b) && !a.shared && !b.shared
 }

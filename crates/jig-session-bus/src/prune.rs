@@ -12,6 +12,7 @@ use crate::limits;
 use crate::mail_name;
 use crate::member::Look;
 use crate::store::{self, Bus, CLAIMS, File, INBOX, QUARANTINE, Read, SESSIONS};
+use crate::told;
 
 impl Bus<'_> {
     /// Prunes if a look has shown something to prune and the lock is free at once; false when it did not. What goes is
@@ -91,7 +92,7 @@ impl Bus<'_> {
     }
 
     /// A claim lives as long as the record that was read from disk with it, and that one is live.
-    fn keeps_claims(&self, look: &Look, id: &str) -> bool {
+    pub(crate) fn keeps_claims(&self, look: &Look, id: &str) -> bool {
         match look.member(id) {
             Some(member) => match member.state {
                 State::Live => true,
@@ -118,6 +119,9 @@ impl Bus<'_> {
                 let files: Vec<String> = store::texts(inbox.list()?).collect();
                 for file in files.iter().filter(|file| self.is_expired(&inbox, file, look)) {
                     inbox.remove(file)?;
+                }
+                if told::is_removal_old(&inbox, wall) {
+                    inbox.remove(told::REMOVED)?;
                 }
                 if !look.has_record_file(&name) {
                     drop_if_empty(inboxes, &inbox, &name)?;
@@ -213,7 +217,7 @@ fn is_spent(member: &crate::member::Member) -> bool {
 /// Removes an inbox without mail, with the marks of its owner. A message that comes at that moment keeps the folder.
 fn drop_if_empty(inboxes: &PrivateDir, inbox: &PrivateDir, name: &str) -> Result<(), Error> {
     let files: Vec<String> = store::texts(inbox.list()?).collect();
-    if files.iter().any(|file| !crate::told::is_mark(file)) {
+    if files.iter().any(|file| !told::is_mark(file)) {
         return Ok(());
     }
     for file in &files {
@@ -226,6 +230,6 @@ fn drop_if_empty(inboxes: &PrivateDir, inbox: &PrivateDir, name: &str) -> Result
 }
 
 /// Whether a file is so old that no writer is still at it; one that shows no time is.
-fn is_old<T>(file: &File<T>, wall_ms: i64, age_ms: u64) -> bool {
+pub(crate) fn is_old<T>(file: &File<T>, wall_ms: i64, age_ms: u64) -> bool {
     file.stamp.is_none_or(|stamp| older(wall_ms, stamp.modified_ms(), age_ms))
 }

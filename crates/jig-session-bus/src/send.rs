@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Refusal};
 use crate::join::Me;
 use crate::member::{Lives, Member};
 use crate::store::{self, Bus, SESSIONS};
-use crate::target::{self, NoTarget};
+use crate::target;
 use crate::told;
 use crate::{limits, mail_name, text};
 
@@ -270,36 +270,16 @@ fn each_name(inbox: &PrivateDir, mut each: impl FnMut(u64)) -> Result<(), Error>
 
 /// The one member that is meant, or why there is none.
 fn find(me: &Me, to: &str, members: &[Member]) -> Result<usize, Error> {
-    let sessions: Vec<(&str, &str)> =
-        members.iter().map(|member| (member.record.id.as_str(), member.record.label.as_str())).collect();
-    // A label that a dead session left behind must not make a living one's ambiguous.
-    let standing: Vec<usize> = (0..members.len()).filter(|i| members[*i].state != State::Gone).collect();
-    let alive: Vec<(&str, &str)> = standing.iter().map(|i| sessions[*i]).collect();
-    let found = match target::resolve(to, &alive) {
-        Ok(i) => Ok(standing[i]),
-        Err(NoTarget::Unknown) => target::resolve(to, &sessions),
-        Err(NoTarget::Ambiguous(places)) => Err(NoTarget::Ambiguous(places.into_iter().map(|i| standing[i]).collect())),
-    };
-    let refusal = match found {
-        Ok(i) if members[i].record.id == me.id => {
-            Refusal::new(Code::Refused, format!("\"{to}\" is this session itself"))
-        }
-        Ok(i) if members[i].state == State::Gone => {
-            let record = &members[i].record;
-            Refusal::new(Code::Refused, format!("\"{}\" (session {}) is gone", record.label, record.id))
-                .hint("its process ended; mail waits for sessions that are live or stale")
-        }
-        Ok(i) => return Ok(i),
-        Err(NoTarget::Unknown) => Refusal::new(Code::NotFound, format!("nobody on this bus is called \"{to}\""))
-            .hint("see who is there with: jig-session bus status"),
-        Err(NoTarget::Ambiguous(places)) => {
-            let candidates: Vec<String> =
-                places.iter().map(|i| format!("{} ({})", members[*i].record.id, members[*i].record.label)).collect();
-            let message = format!("\"{to}\" names {} sessions: {}", places.len(), candidates.join(", "));
-            let mut refusal = Refusal::new(Code::Ambiguous, message).hint("use more of the id");
-            refusal.candidates = places.iter().map(|i| members[*i].record.id.clone()).collect();
-            refusal
-        }
-    };
-    Err(refusal.into())
+    let place = target::choose(to, members)?;
+    let member = &members[place];
+    if member.record.id == me.id {
+        return Err(Refusal::new(Code::Refused, format!("\"{to}\" is this session itself")).into());
+    }
+    if member.state == State::Gone {
+        let record = &member.record;
+        return Err(Refusal::new(Code::Refused, format!("\"{}\" (session {}) is gone", record.label, record.id))
+            .hint("its process ended; mail waits for sessions that are live or stale")
+            .into());
+    }
+    Ok(place)
 }

@@ -1,6 +1,6 @@
 //! The folders of one bus: opening, locking, and reading every kind of file.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub struct Bus<'w> {
     /// Milliseconds in the name of the message that was sent last: the next one sorts after it, also when that one has
     /// been read within the same millisecond.
     pub(crate) last_ms: Cell<Option<u64>>,
+    /// What happened beside the calls that the caller should know.
+    notes: RefCell<Vec<String>>,
 }
 
 impl<'w> Bus<'w> {
@@ -63,7 +65,16 @@ impl<'w> Bus<'w> {
 
     fn of(world: &'w dyn World, repo: Repo, dir: Option<PrivateDir>, path: PathBuf) -> Self {
         let folders = Folders::default();
-        Self { world, repo, dir, folders, path, lock_wait: LOCK_WAIT, last_ms: Cell::new(None) }
+        Self {
+            world,
+            repo,
+            dir,
+            folders,
+            path,
+            lock_wait: LOCK_WAIT,
+            last_ms: Cell::new(None),
+            notes: RefCell::default(),
+        }
     }
 
     /// Opens the bus for a caller that changes something; makes it when it is not there.
@@ -83,6 +94,16 @@ impl<'w> Bus<'w> {
     pub fn with_lock_wait(mut self, wait: Duration) -> Self {
         self.lock_wait = wait;
         self
+    }
+
+    /// Notes what the caller of a call should know beside its result.
+    pub(crate) fn note(&self, note: String) {
+        self.notes.borrow_mut().push(note);
+    }
+
+    /// What was noted since the last time.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        self.notes.take()
     }
 
     /// The bus's folder.

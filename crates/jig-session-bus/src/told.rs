@@ -1,12 +1,14 @@
 //! Marks that a member keeps in its own inbox: what it was told, and what it has just sent.
 
 use jig_session_atomic::PrivateDir;
-use jig_session_schema::bus::{Told, WakeMark};
+use jig_session_schema::bus::{Record, Removed, Told, WakeMark};
 use jig_session_schema::names;
 use jig_session_schema::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::clock::older;
 use crate::error::Error;
+use crate::join::Replaced;
 use crate::limits;
 use crate::mail_name;
 use crate::store::{self, Bus};
@@ -14,6 +16,7 @@ use crate::wake::{self, Wake};
 
 pub(crate) const TOLD: &str = ".told";
 const SENT: &str = ".sent";
+pub(crate) const REMOVED: &str = ".removed";
 
 /// Whether a file of an inbox is a mark of its owner and no mail.
 pub(crate) fn is_mark(file: &str) -> bool {
@@ -52,6 +55,12 @@ pub(crate) fn read(inbox: &PrivateDir) -> Mark {
     }
 }
 
+/// Whether nobody has come for the word that was left for a session within a day.
+pub(crate) fn is_removal_old(inbox: &PrivateDir, now_ms: i64) -> bool {
+    let stamp = inbox.stamp(REMOVED).ok().flatten();
+    stamp.is_some_and(|stamp| older(now_ms, stamp.modified_ms(), limits::TTL_MAIL_MS))
+}
+
 impl Bus<'_> {
     /// What a member was told; nothing when it was never told anything.
     pub fn told(&self, id: &str) -> Result<Mark, Error> {
@@ -84,6 +93,28 @@ impl Bus<'_> {
             inbox.write(TOLD, &store::bytes(&Told::new().last(mark.last)))?;
         }
         Ok(())
+    }
+
+    /// Leaves word for a session that was taken off the bus. A word that cannot be left costs nothing else.
+    pub(crate) fn note_removal(&self, replaced: &Replaced, by: &Record, at: Timestamp) {
+        let removed = Removed::new()
+            .by(by.id.clone())
+            .by_label(by.label.clone())
+            .released(replaced.released.clone())
+            .at(Some(at));
+        if let Ok(inbox) = self.inbox_made(&replaced.id) {
+            let _ = inbox.write(REMOVED, &store::bytes(&removed));
+        }
+    }
+
+    /// The word that was left for a session that was taken off the bus; it is given once.
+    pub(crate) fn take_removal(&self, id: &str) -> Result<Option<Removed>, Error> {
+        let Some(inbox) = self.inbox_looked(id)? else { return Ok(None) };
+        let Some(removed) = inbox.read(REMOVED, 65_536).ok().and_then(|read| Removed::read(&read.bytes).ok()) else {
+            return Ok(None);
+        };
+        inbox.remove(REMOVED)?;
+        Ok(Some(removed.value))
     }
 
     /// Whether the same text went to the same peer within ten seconds.

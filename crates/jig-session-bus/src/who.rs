@@ -40,8 +40,25 @@ pub struct Question<'a> {
     pub known: &'a dyn Fn(u32) -> Option<Known>,
     /// What the agent's own record of a process tells: a session's id.
     pub record: &'a dyn Fn(&'static Agent, u32) -> Option<String>,
-    /// The id of last resort: `mcp-…` of a server, `term-…` of a terminal.
-    pub fallback: &'a dyn Fn() -> String,
+    /// The id of last resort below that agent, if there is one: `mcp-…` of a server, `term-…` of a terminal.
+    pub fallback: &'a LastResort<'a>,
+}
+
+/// Makes an id below the agent with this name and pid.
+pub type LastResort<'a> = dyn Fn(Option<(&str, u32)>) -> String + 'a;
+
+/// How a session's id became known, which decides what a join under it may replace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdSource {
+    /// Given by the user (`--as`, `--id`, `JIG_BUS_SESSION`): it replaces nobody.
+    Given,
+    /// The agent's own.
+    Agent {
+        /// The agent changes it in place and has one session a process: it replaces the agent's former one.
+        replaces: bool,
+    },
+    /// Made up for a server or a terminal that nobody knows an id of.
+    Own,
 }
 
 /// Who speaks, before the bus was asked about it.
@@ -51,10 +68,8 @@ pub struct Answer {
     pub id: String,
     /// The agent above this process, when there is one: its name and pid.
     pub agent: Option<(String, u32)>,
-    /// The id was named by `--as`.
-    pub named: bool,
-    /// The id is the one of last resort.
-    pub fallback: bool,
+    /// How the id became known.
+    pub source: IdSource,
     /// What the status files tell, when they were asked.
     pub known: Option<Known>,
 }
@@ -64,12 +79,14 @@ pub struct Answer {
 pub fn find(question: &Question<'_>) -> Answer {
     let program = question.ancestors.iter().find_map(|ancestor| Some((agent_of(ancestor)?, ancestor.pid)));
     let agent = program.map(|(agent, pid)| (agent.name.to_owned(), pid));
-    let answer = |id: String| Answer { id, agent: agent.clone(), named: false, fallback: false, known: None };
-    if let Some(id) = question.named {
-        return Answer { named: true, ..answer(id.to_owned()) };
+    let source = IdSource::Agent { replaces: program.is_some_and(|(agent, _)| agent.replaces_session) };
+    let answer = |id: String| Answer { id, agent: agent.clone(), source, known: None };
+    let given = question.named.map(str::to_owned).or_else(|| (question.variable)("JIG_BUS_SESSION"));
+    if let Some(id) = given {
+        return Answer { source: IdSource::Given, ..answer(id) };
     }
-    if let Some(id) = (question.variable)("JIG_BUS_SESSION").or_else(|| question.payload.map(str::to_owned)) {
-        return answer(id);
+    if let Some(id) = question.payload {
+        return answer(id.to_owned());
     }
     if let Some(id) = program.and_then(|(agent, _)| (question.variable)(agent.session_variable?)) {
         return answer(id);
@@ -89,7 +106,8 @@ pub fn find(question: &Question<'_>) -> Answer {
     if let Some(id) = program.and_then(|(agent, pid)| (question.record)(agent, pid)) {
         return answer(id);
     }
-    Answer { fallback: true, ..answer((question.fallback)()) }
+    let below = agent.as_ref().map(|(name, pid)| (name.as_str(), *pid));
+    Answer { source: IdSource::Own, ..answer((question.fallback)(below)) }
 }
 
 /// The agent a process is, by its name or by the script its interpreter runs.
@@ -116,7 +134,7 @@ mod tests {
                 Some(Known { session: (*session).into(), agent: "gemini".into(), ..Known::default() })
             },
             record: &|_, _| None,
-            fallback: &|| "term-1".to_owned(),
+            fallback: &|_| "term-1".to_owned(),
         })
     }
 
@@ -128,8 +146,17 @@ mod tests {
         assert_eq!(ask(&both, &codex_in_pi, &[]).id, "c-1");
         assert_eq!(ask(&both, &codex_in_pi, &[]).agent, Some(("codex".into(), 20)));
         let inherited = [("PI_SESSION_ID", "p-1")];
-        assert!(ask(&inherited, &codex_in_pi, &[]).fallback, "Pi's id is not Codex's");
-        assert!(ask(&inherited, &[ancestor(30, "tmux", &[])], &[]).fallback, "a variable alone proves nothing");
+        assert_eq!(ask(&inherited, &codex_in_pi, &[]).source, IdSource::Own, "Pi's id is not Codex's");
+        let alone = ask(&inherited, &[ancestor(30, "tmux", &[])], &[]);
+        assert_eq!(alone.source, IdSource::Own, "a variable alone proves nothing");
+    }
+
+    #[test]
+    fn only_an_agent_that_changes_its_id_in_place_replaces_one() {
+        let source = |variables: &[(&str, &str)], name| ask(variables, &[ancestor(5, name, &[])], &[]).source;
+        assert_eq!(source(&[("CLAUDE_CODE_SESSION_ID", "c")], "claude"), IdSource::Agent { replaces: true });
+        assert_eq!(source(&[("CODEX_THREAD_ID", "x")], "codex"), IdSource::Agent { replaces: false });
+        assert_eq!(source(&[("JIG_BUS_SESSION", "w-1")], "claude"), IdSource::Given, "a dispatcher's worker");
     }
 
     #[test]
@@ -143,7 +170,7 @@ mod tests {
                 ancestors: &claude,
                 known: &|_| known.map(|id| Known { session: id.into(), ..Known::default() }),
                 record: &|_, _| record.map(str::to_owned),
-                fallback: &|| "last".to_owned(),
+                fallback: &|_| "last".to_owned(),
             })
             .id
         };

@@ -17,6 +17,8 @@ record! {
         required label: String = "label",
         /// Where the label comes from.
         needed label_from: LabelFrom = "labelFrom",
+        /// How its id became known; left out by earlier versions.
+        added id_from: Option<IdFrom> = "idFrom",
         /// Which agent.
         needed agent: AgentName = "agent",
         /// Its model, for people.
@@ -59,6 +61,34 @@ open_words! {
         CWD = "cwd",
         /// The board.
         BOARD = "board",
+    }
+}
+
+open_words! {
+    /// How a member's id became known.
+    pub struct IdFrom {
+        /// Given by its user: another id of the same process is another member.
+        GIVEN = "given",
+        /// The agent's own id of its session.
+        AGENT = "agent",
+        /// Made up by the program for a server or a terminal.
+        OWN = "own",
+    }
+}
+
+record! {
+    /// A session that was taken off the bus by another one: `inbox/<name>/.removed`, until it has been announced.
+    pub struct Removed {
+        /// The version of this format: 1.
+        version schema: Tag = "schema" is 1,
+        /// The id of the session that took its place.
+        required by: String = "by",
+        /// That session's label.
+        needed by_label: String = "byLabel",
+        /// The paths that were released.
+        needed released: Vec<String> = "released",
+        /// When.
+        needed at: Option<Timestamp> = "at",
     }
 }
 
@@ -233,7 +263,7 @@ macro_rules! scanned {
 scanned! { Record Claim }
 
 quick!(Record, requires [id, label, owner, version], checks [version: One = "schema"], others kept, {
-    id = "id", label = "label", label_from = "labelFrom", agent = "agent", model = "model", pid = "pid",
+    id = "id", label = "label", label_from = "labelFrom", id_from = "idFrom", agent = "agent", model = "model", pid = "pid",
     process = "process", owner = "owner", cwd = "cwd", root = "root", branch = "branch", listen = "listen",
     guard = "guard", joined_at = "joinedAt", beat_at = "beatAt", beat_mono = "beatMono", beat = "beat",
 });

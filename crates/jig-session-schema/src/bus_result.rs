@@ -26,6 +26,8 @@ macro_rules! result {
                 added message: Option<String> = "message",
                 /// What can be done about it.
                 added hint: Option<String> = "hint",
+                /// What happened beside it that the caller should know, one sentence each.
+                added notes: Vec<String> = "notes",
                 /// The caller's own unread mail; null when it is no member.
                 seed unread: Option<u64> = "unread",
                 $( $(#[doc = $doc])* $presence $field : $Ty = $key ,)*

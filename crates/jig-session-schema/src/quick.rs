@@ -3,7 +3,7 @@
 //! This reader takes only what is plainly well-formed and of the right type; on anything else it steps aside for the
 //! lenient one, so both always agree.
 
-use crate::bus::{Beat, LabelFrom, ListenMode};
+use crate::bus::{Beat, IdFrom, LabelFrom, ListenMode};
 use crate::king::{EpochMs, KingState};
 use crate::limits::{COUNT_MAX, DOCUMENT_BYTES};
 use crate::quotes::Quotes;
@@ -77,7 +77,7 @@ macro_rules! said {
 
 said! {
     Timestamp, Timestamp::parse;
-    LabelFrom, LabelFrom::lent;
+    IdFrom, IdFrom::lent; LabelFrom, LabelFrom::lent;
     ListenMode, ListenMode::parse;
     Beat, Beat::parse;
     KingState, KingState::lent;

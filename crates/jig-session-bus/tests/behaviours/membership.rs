@@ -1,6 +1,7 @@
 use std::fs;
 
-use jig_session_bus::{Call, Listening};
+use jig_session_bus::who::IdSource;
+use jig_session_bus::{Call, Listening, Me};
 use jig_session_schema::bus::{ListenMode, Record};
 use jig_session_schema::bus_result::BusResult;
 
@@ -109,7 +110,7 @@ fn unread_mail_outlives_the_membership() {
 fn the_same_session_name_gives_the_same_label() {
     // 10
     let town = Town::new();
-    let named = |pid| jig_session_bus::Me { name: Some("billing core".into()), ..session("s-a", pid) };
+    let named = |pid| Me { name: Some("billing core".into()), ..session("s-a", pid) };
     assert_eq!(town.join(&named(11)).label.as_deref(), Some("billing-core"));
     town.leave(&named(11));
     assert_eq!(town.join(&named(12)).label.as_deref(), Some("billing-core"));
@@ -214,7 +215,7 @@ fn the_newer_pane_of_one_session_owns_its_record() {
 }
 
 #[test]
-fn a_process_that_begins_another_session_leaves_the_former_one() {
+fn an_agent_that_begins_another_session_in_place_leaves_the_former_one_and_says_so() {
     let town = Town::new();
     town.join_as(&session("s-1", 11), Some("api"));
     town.claim(&session("s-1", 11), "src");
@@ -222,12 +223,60 @@ fn a_process_that_begins_another_session_leaves_the_former_one() {
     assert!(cleared.ok && cleared.joined, "its own former label is free: {cleared:?}");
     assert_eq!(town.files("sessions"), ["s-2.json"]);
     assert!(town.files("claims").is_empty());
+    let said = "\"api\" (session s-1), which this agent had before, left the bus; released: src";
+    assert_eq!(cleared.notes, [said]);
 
-    let named = jig_session_bus::Me { named: true, ..session("s-3", 11) };
-    town.join_as(&named, Some("second"));
-    assert_eq!(town.files("sessions"), ["s-2.json", "s-3.json"], "--as may act for two");
-    assert!(town.claim(&named, "docs").ok);
-    assert!(town.claim(&session("s-2", 11), "docs/x").ok, "one process never stands in its own way");
+    // Whoever was removed hears of it at its next call, whatever that is, and once.
+    town.status(&session("s-2", 11));
+    let heard = town.status(&session("s-1", 11)).notes;
+    assert!(heard[0].contains("begun \"api\" (session s-2); released: src"), "{heard:?}");
+    assert!(town.status(&session("s-1", 11)).notes.is_empty());
+}
+
+#[test]
+fn ids_of_one_process_are_members_of_their_own_and_stand_in_each_others_way() {
+    let town = Town::new();
+    let kinds = [IdSource::Given, IdSource::Agent { replaces: false }, IdSource::Own];
+    for (i, source) in kinds.into_iter().enumerate() {
+        let me = |id: &str| Me { source, ..session(&format!("{id}-{i}"), 11) };
+        let (one, two) = (me("one"), me("two"));
+        assert!(town.join(&one).ok && town.claim(&one, &format!("src/{i}")).ok);
+        assert!(town.join(&two).notes.is_empty(), "{source:?} replaces nobody");
+        assert!(!town.check(&two, &format!("src/{i}")).ok);
+        let refused = town.claim(&two, &format!("src/{i}/x"));
+        assert_eq!((refused.ok, refused.conflicts[0].session.as_str()), (false, one.id.as_str()));
+    }
+    assert_eq!(town.files("sessions").len(), 6);
+    // An id that a user gave or that was made up is no former id of the agent whose process it shares.
+    town.join(&session("s-agent", 11));
+    let left = town.files("sessions");
+    assert_eq!(left, ["one-0.json", "one-2.json", "s-agent.json", "two-0.json", "two-2.json"]);
+}
+
+#[test]
+fn a_claim_that_cannot_be_read_is_refused_with_what_helps() {
+    let town = Town::new();
+    let me = session("s-a", 11);
+    town.claim(&me, "src");
+    let file = town.folder().join("claims").join(&town.files("claims")[0]);
+    town.release_all(&me);
+    fs::write(&file, r#"{"schema":2,"path":"src"}"#).expect("a file");
+    let newer = town.claim(&me, "src");
+    assert_eq!(newer.code.as_deref(), Some("refused"));
+    assert!(newer.message.expect("words").contains("newer version"));
+    fs::remove_file(&file).expect("removed");
+    std::os::unix::fs::symlink("/etc/hostname", &file).expect("a link");
+    let foreign = town.claim(&me, "src");
+    assert_eq!(foreign.code.as_deref(), Some("refused"));
+    let hint = foreign.hint.expect("a way out");
+    assert!(hint.contains(file.to_str().expect("text")) && !hint.contains("try again"), "{hint}");
+    fs::remove_file(&file).expect("removed");
+    // The holder's record is of a newer version: what it holds stays held.
+    let other = session("s-b", 12);
+    assert!(town.claim(&other, "docs").ok);
+    fs::write(town.folder().join("sessions/s-b.json"), r#"{"schema":2,"id":"s-b"}"#).expect("a file");
+    let held = town.claim(&me, "docs/x");
+    assert_eq!((held.ok, held.code.as_deref()), (false, Some("conflict")), "{held:?}");
 }
 
 #[test]

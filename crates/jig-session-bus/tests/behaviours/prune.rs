@@ -204,7 +204,11 @@ fn a_status_without_anything_to_prune_asks_once_and_touches_nothing() {
         town.claim(me, &format!("src/{}", me.id));
     }
     // Another record of the same process, as a caller with `--as` makes it.
-    let twin = jig_session_bus::Me { id: "s-twin".into(), named: true, ..session("s-c", 13) };
+    let twin = jig_session_bus::Me {
+        id: "s-twin".into(),
+        source: jig_session_bus::who::IdSource::Given,
+        ..session("s-c", 13)
+    };
     town.join(&twin);
     let before = (crate::town::tree(&town.folder()), town.asked());
     assert_eq!(town.status(&sessions[0]).members.len(), 4);

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jig_session_bus::who::IdSource;
 use jig_session_bus::{Bus, Call, Context, Done, Me, Moment, World, perform_within};
 use jig_session_liveness::fake::{BOOT, Table};
 use jig_session_liveness::{Processes, Verdict};
@@ -237,7 +238,7 @@ pub(crate) fn with_process(id: &str, pid: Option<u32>, process: Option<Process>)
         owner: Me::owner_of(id, pid, process.as_ref(), 0),
         process,
         name: None,
-        named: false,
+        source: IdSource::Agent { replaces: true },
         timer: true,
     }
 }

@@ -58,7 +58,7 @@ fn six_racers_for_nested_paths_never_overlap_and_one_always_wins() {
                     pid: Some(pid),
                     process: Some(process),
                     name: None,
-                    named: true,
+                    source: jig_session_bus::who::IdSource::Given,
                     timer: true,
                 };
                 let asked: Vec<ClaimPath> =

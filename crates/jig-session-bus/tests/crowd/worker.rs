@@ -67,7 +67,7 @@ pub(crate) fn me(system: &System, id: &str) -> Me {
         owner: Me::owner_of(id, Some(pid), process.as_ref(), 0),
         process,
         name: None,
-        named: true,
+        source: jig_session_bus::who::IdSource::Given,
         timer: true,
     }
 }

@@ -146,6 +146,73 @@ fn the_bus_variable_and_as_go_first() {
 }
 
 #[test]
+fn two_names_in_one_terminal_are_strangers() {
+    let town = Town::new();
+    let act = |args: &[&str]| town.bus(args);
+    assert_eq!(act(&["--as", "alice", "join"]).exits(0).json()["label"], "alice", "who is named is called that");
+    act(&["--as", "bob", "join"]).exits(0);
+    act(&["--as", "alice", "claim", "src"]).exits(0);
+    act(&["--as", "bob", "check", "src"]).exits(3);
+    let refused = act(&["--as", "bob", "claim", "src/api"]).exits(3).json();
+    assert_eq!(refused["conflicts"][0]["label"], "alice");
+    let status = act(&["--as", "bob", "status"]).exits(0).json();
+    assert_eq!(status["members"].as_array().map(Vec::len), Some(2));
+    // A join under the terminal's own id removes neither.
+    act(&["join", "me"]).exits(0);
+    assert_eq!(act(&["status"]).json()["members"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_loop_over_the_bus_variable_makes_a_member_each() {
+    let town = Town::new();
+    for worker in ["worker-1", "worker-2", "worker-3"] {
+        town.env.set("JIG_BUS_SESSION", worker);
+        town.bus(&["claim", &format!("src/{worker}")]).exits(0);
+    }
+    let status = town.bus(&["status"]).json();
+    assert_eq!(
+        (status["members"].as_array().map(Vec::len), status["claims"].as_array().map(Vec::len)),
+        (Some(3), Some(3))
+    );
+    town.bus(&["claim", "src/worker-1/x"]).exits(3);
+}
+
+#[test]
+fn a_name_of_nobody_acts_for_nobody() {
+    let town = Town::new();
+    let _b = town.peer("bob");
+    let renamed = crate::common::Sleeper::start();
+    town.bus(&["join", "alice", "--id", "s-1", "--pid", &renamed.pid().to_string()]).exits(0);
+    town.bus(&["--as", "alice", "join", "api-lead"]).exits(0);
+    for act in [
+        &["send", "bob", "hi"][..],
+        &["claim", "src"],
+        &["release", "--all"],
+        &["check", "src"],
+        &["inbox"],
+        &["peek"],
+        &["status"],
+        &["leave"],
+        &["wait", "--timeout", "0"],
+        &["watch"],
+    ] {
+        let args: Vec<&str> = ["--as", "alice"].iter().chain(act).copied().collect();
+        let error = town.bus(&args).exits(4).error();
+        assert_eq!(error["error"]["code"], "not-found", "{act:?}");
+        assert_eq!(error["error"]["candidates"], serde_json::json!(["api-lead", "bob"]), "{act:?}");
+    }
+    assert_eq!(town.bus(&["status"]).json()["members"].as_array().map(Vec::len), Some(2), "nobody was born");
+    // A renamed member may take its old name back.
+    assert_eq!(town.bus(&["--as", "api-lead", "join", "alice"]).exits(0).json()["label"], "alice");
+    // A label that a dead session left behind does not make a living one's ambiguous.
+    let mut dead = town.peer("core");
+    dead.process.kill();
+    let standing = crate::common::Sleeper::start();
+    town.bus(&["join", "core", "--id", "s-core-2", "--pid", &standing.pid().to_string()]).exits(0);
+    town.bus(&["--as", "core", "claim", "docs"]).exits(0);
+}
+
+#[test]
 fn as_takes_a_label_and_an_unknown_process_is_refused() {
     let town = Town::new();
     let a = town.peer("alpha");

@@ -76,6 +76,24 @@ fn loading_the_server_joins_nothing_and_acting_does() {
 }
 
 #[test]
+fn two_servers_of_one_client_are_two_members() {
+    let town = Town::new();
+    let (mut one, mut two) = (Client::start(&town), Client::start(&town));
+    one.done(json!({ "action": "join", "label": "agent-one" }));
+    one.done(json!({ "action": "claim", "paths": ["zone/x"] }));
+    two.done(json!({ "action": "join", "label": "agent-two" }));
+    let refused = two.call(json!({ "action": "claim", "paths": ["zone"] }));
+    assert_eq!(refused["structuredContent"]["conflicts"][0]["label"], "agent-one", "{refused}");
+    let status = one.done(json!({ "action": "status" }));
+    assert_eq!((&status["me"]["label"], &status["me"]["claims"]), (&"agent-one".into(), &1.into()));
+    two.done(json!({ "action": "send", "to": "agent-one", "text": "hi" }));
+    assert_eq!(texts(&one.done(json!({ "action": "inbox" }))), ["hi"]);
+    // Each is its own process: what one held is free when it has ended.
+    drop(one);
+    two.done(json!({ "action": "claim", "paths": ["zone"] }));
+}
+
+#[test]
 fn the_whole_job_over_the_tool() {
     let town = Town::new();
     let other = town.peer("other");

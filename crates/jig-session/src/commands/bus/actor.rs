@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use jig_session_agents::Agent;
 use jig_session_atomic::{PrivateDir, read_file};
-use jig_session_bus::who::{self, Ancestor, Known, Question};
+use jig_session_bus::Code as Word;
+use jig_session_bus::who::{self, Ancestor, IdSource, Known, Question};
 use jig_session_bus::{
-    Bus, Call, Context, Done, Me, NoTarget, Repo, System, World, digits, find_repo, perform, resolve_target,
+    Bus, Call, Context, Done, Me, Repo, System, World, choose_member, digits, find_repo, label, perform,
 };
 use jig_session_liveness::{Process as Seen, Processes};
 use jig_session_schema::bus::Record;
@@ -35,6 +36,8 @@ pub(crate) struct Options<'a> {
     pub(crate) id: Option<&'a str>,
     /// The id in a hook's payload.
     pub(crate) payload: Option<&'a str>,
+    /// The call is a join: `--as` may name somebody new.
+    pub(crate) joins: bool,
 }
 
 /// Which surface acts.
@@ -77,9 +80,11 @@ impl Actor {
         let ancestors = ancestors(&system);
         let rows = OnceCell::new();
         let chain: Vec<Ancestor> = ancestors.iter().map(|(ancestor, _)| ancestor.clone()).collect();
-        let fallback = || match &surface {
-            Surface::Server { id } => id.clone(),
-            Surface::CommandLine => terminal_id(&system, &ancestors),
+        let fallback = |agent: Option<(&str, u32)>| match (&surface, agent) {
+            (Surface::Server { id }, _) => id.clone(),
+            // Two agents may share a terminal: what is typed below one of them is that one's.
+            (Surface::CommandLine, Some((name, pid))) => agent_id(&system, name, pid),
+            (Surface::CommandLine, None) => terminal_id(&system, &ancestors),
         };
         let answer = who::find(&Question {
             named: meant.as_deref().or(options.id),
@@ -91,11 +96,14 @@ impl Actor {
             fallback: &fallback,
         });
         let server = surface != Surface::CommandLine;
-        let anchor = answer.agent.as_ref().map(|(_, pid)| *pid).or_else(|| match &surface {
-            // A client nobody knows by name is still the process that started the server.
-            Surface::Server { .. } => chain.first().map(|ancestor| ancestor.pid),
-            Surface::CommandLine => leader(&system, &ancestors),
-        });
+        let anchor = match &surface {
+            // One client may start a server for each of its agents: a server that knows no session is one of its own.
+            Surface::Server { .. } if answer.source == IdSource::Own => Some(std::process::id()),
+            Surface::Server { .. } => {
+                answer.agent.as_ref().map(|(_, pid)| *pid).or(chain.first().map(|ancestor| ancestor.pid))
+            }
+            Surface::CommandLine => answer.agent.as_ref().map(|(_, pid)| *pid).or_else(|| leader(&system, &ancestors)),
+        };
         let pid = options.pid.or(anchor);
         let process = pid.and_then(|pid| system.machine().identity_of(pid).ok());
         if options.pid.is_some() && process.is_none() {
@@ -106,7 +114,7 @@ impl Actor {
             (_, Some(agent)) => agent,
             (Some((agent, _)), _) => agent.as_str(),
             (None, _) if server => "mcp",
-            (None, _) if answer.fallback => "human",
+            (None, _) if answer.source == IdSource::Own => "human",
             (None, _) => "cli",
         };
         let agent = AgentName::new(agent)
@@ -118,8 +126,12 @@ impl Actor {
             model: answer.known.as_ref().and_then(|known| known.model.clone()),
             pid,
             process,
-            name: answer.known.and_then(|known| known.name),
-            named: answer.named,
+            // Who is named in a join is called that, unless another label is asked for.
+            name: match answer.known.and_then(|known| known.name) {
+                None if options.named.is_some() => label::given(options.named.unwrap_or_default()).ok(),
+                name => name,
+            },
+            source: answer.source,
             timer: server,
             owner,
         };
@@ -181,18 +193,12 @@ fn named_member(bus: &Bus<'_>, options: &Options<'_>) -> Result<Option<Meant>, F
         Some(member) => member,
         None => {
             let mut members = bus.members_whole()?;
-            let names: Vec<(&str, &str)> =
-                members.iter().map(|m| (m.record.id.as_str(), m.record.label.as_str())).collect();
-            match resolve_target(word, &names) {
+            match choose_member(word, &members) {
                 Ok(place) => members.swap_remove(place),
-                Err(NoTarget::Unknown) => return Ok(Some(Meant::Id(word.to_owned()))),
-                Err(NoTarget::Ambiguous(places)) => {
-                    let candidates = places.iter().map(|i| names[*i].0.to_owned()).collect();
-                    let message = format!("\"{word}\" names {} sessions", places.len());
-                    return Err(Failure::new(Code::Ambiguous, message)
-                        .hint("use more of the id")
-                        .candidates(candidates));
+                Err(refusal) if refusal.code == Word::NotFound && options.joins => {
+                    return Ok(Some(Meant::Id(word.to_owned())));
                 }
+                Err(refusal) => return Err(jig_session_bus::Error::from(refusal).into()),
             }
         }
     };
@@ -206,7 +212,7 @@ fn named_member(bus: &Bus<'_>, options: &Options<'_>) -> Result<Option<Meant>, F
 /// The session that a record tells of, acted for by somebody who named it.
 fn stand_in(record: Record, timer: bool) -> Me {
     let Record { id, agent, pid, process, owner, .. } = record;
-    Me { id, agent, model: None, pid, process, name: None, named: true, timer, owner }
+    Me { id, agent, model: None, pid, process, name: None, source: IdSource::Given, timer, owner }
 }
 
 /// The repository of a folder.
@@ -270,9 +276,16 @@ fn terminal_id(system: &System, ancestors: &[(Ancestor, Seen)]) -> String {
     format!("term-{}", &names::hash16(&format!("{uid}\n{terminal}\n{}\n{start}\n", leader.unwrap_or(0)))[..12])
 }
 
-/// What the status files tell about a process.
+/// The id of an agent of which no session is known: the same for every command below its process.
+fn agent_id(system: &System, name: &str, pid: u32) -> String {
+    let start = system.machine().process(pid).map(|process| process.start).unwrap_or_default();
+    format!("{name}-{}", &names::hash16(&format!("{pid}\n{start}\n"))[..12])
+}
+
+/// What the status files tell about a process; `None` when it has several sessions, of which any may be meant.
 fn known(view: &View, pid: u32) -> Option<Known> {
-    let row = view.rows().find(|row| row.pid == Some(pid) && !matches!(row.verdict.as_str(), "gone" | "reused"))?;
+    let mut rows = view.rows().filter(|row| row.pid == Some(pid) && !matches!(row.verdict.as_str(), "gone" | "reused"));
+    let row = rows.next().filter(|_| rows.next().is_none())?;
     Some(Known {
         session: row.session.clone(),
         agent: row.agent_name().to_string(),

@@ -137,6 +137,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             options.pid = *pid;
             options.agent = agent.as_deref();
             options.id = id.as_deref();
+            options.joins = true;
             let guard = *guard || app.var("JIG_BUS_GUARD") == Some("1");
             Call::Join { label: label.clone(), wake: *wake, listen: !no_listen, guard: guard.then_some(true) }
         }
@@ -160,7 +161,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 /// Prints a result and gives the exit code of its refusal. Mail is confirmed only after it has been flushed; what could
 /// not be written goes back into the inbox.
 pub(crate) fn finish(app: &App, done: Done) -> Outcome {
-    let Done { result, code, taken, note } = done;
+    let notes = done.notes().to_vec();
+    let Done { result, code, taken } = done;
     let has_mail = taken.as_ref().is_some_and(|taken| !taken.messages.is_empty());
     let printed = if app.json { app.print_json(&result) } else { show::print(app, &result) };
     if let Err(mut failure) = printed {
@@ -174,8 +176,8 @@ pub(crate) fn finish(app: &App, done: Done) -> Outcome {
     if let Some(taken) = taken {
         taken.confirm().map_err(Failure::from)?;
     }
-    if let Some(note) = note {
-        app.note(&note);
+    for note in notes.iter().filter(|_| !app.json) {
+        app.note(&format!("note: {note}"));
     }
     Ok(code.map_or(Exit::OK, |code| Exit(code.exit())))
 }

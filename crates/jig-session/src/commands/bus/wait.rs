@@ -33,7 +33,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
                 result.code = Some(code.into());
                 result.message = Some("no mail came in time".to_owned());
             }
-            return finish(app, Done { result: BusResult::Wait(result), code, taken: None, note: None });
+            return finish(app, Done { result: BusResult::Wait(result), code, taken: None });
         }
         pause(left);
     }
@@ -56,7 +56,7 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
                 .ok(true);
             let result = BusResult::Watch(result);
             if !follow {
-                return finish(app, Done { result, code: None, taken: None, note: None });
+                return finish(app, Done { result, code: None, taken: None });
             }
             if app.json { app.print_json(&result)? } else { show::print(app, &result)? }
         }

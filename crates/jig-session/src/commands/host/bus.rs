@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jig_session_bus::guard::{Edit, reason};
+use jig_session_bus::who::IdSource;
 use jig_session_bus::{
     Bus as Store, Call, Code as Word, Context, Done, Me, Member, Notice, System, World, find_repo, limits, perform,
 };
@@ -112,7 +113,7 @@ impl Bus {
             pid: Some(hello.pid),
             process,
             name: hello.name.clone().filter(|name| !name.is_empty()),
-            named: false,
+            source: IdSource::Agent { replaces: true },
             timer: true,
         });
         self.came_back = matches!(hello.reason.as_deref(), Some("resume" | "startup"));

@@ -94,6 +94,17 @@ impl State {
         }
     }
 
+    /// The agent's session has become known: what this server held under an id of its own is that session's no more.
+    fn leave_own(&self, now: &Actor) -> Vec<String> {
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = joined.take_if(|own| own.me.id == self.surface && now.me.id != self.surface) else {
+            return Vec::new();
+        };
+        let left = own.bus_made().ok().and_then(|bus| bus.leave(&own.me).ok().flatten()).unwrap_or_default();
+        let held = if left.is_empty() { String::new() } else { format!("; released: {}", left.join(", ")) };
+        vec![format!("this server was {} before, which left the bus{held}", own.me.id)]
+    }
+
     /// Who this server acts for now; asked at every call, since one process may begin another session.
     fn actor(&self) -> Result<Actor, Failure> {
         Actor::find(&self.app, &Options::default(), Surface::Server { id: self.surface.clone() })
@@ -121,15 +132,12 @@ impl Server {
             Ok(call) => call,
             Err(message) => return failed(parameters, &Failure::new(Code::Usage, message), unread()),
         };
-        let done = match actor.perform(&call) {
+        let mut done = match actor.perform(&call) {
             Ok(done) => done,
             Err(failure) => return failed(parameters, &failure, unread()),
         };
-        let line = tool::line(&done.result);
-        let line = match &done.note {
-            Some(note) => format!("{line}; {note}"),
-            None => line,
-        };
+        done.add_notes(self.state.leave_own(&actor));
+        let line = done.notes().iter().fold(tool::line(&done.result), |line, note| format!("{line}; {note}"));
         let document = serde_json::to_value(&done.result).unwrap_or_default();
         if let Some(taken) = done.taken {
             self.pending.hold(taken);
