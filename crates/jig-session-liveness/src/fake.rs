@@ -28,6 +28,7 @@ pub struct Table(Arc<Mutex<Entries>>);
 #[derive(Debug, Default)]
 struct Entries {
     processes: HashMap<u32, Process>,
+    command_lines: HashMap<u32, Vec<String>>,
     verdicts: HashMap<u32, Judgement>,
     judged: usize,
 }
@@ -65,6 +66,11 @@ impl Table {
         self.put(Process { parent, command: command.to_owned(), terminal, ..process(pid) });
     }
 
+    /// How a process was started.
+    pub fn set_command_line<'a>(&self, pid: u32, words: impl IntoIterator<Item = &'a str>) {
+        self.entries().command_lines.insert(pid, words.into_iter().map(str::to_owned).collect());
+    }
+
     /// Puts a process into the table, as it is to be seen.
     pub fn put(&self, process: Process) {
         self.entries().processes.insert(process.pid, process);
@@ -99,6 +105,10 @@ impl Processes for Table {
             Some(judged) if judged.verdict == Verdict::Gone => Err(ProbeError::Missing),
             _ => Ok(entries.processes.get(&pid).cloned().unwrap_or_else(|| process(pid))),
         }
+    }
+
+    fn command_line(&self, pid: u32) -> Vec<String> {
+        self.entries().command_lines.get(&pid).cloned().unwrap_or_default()
     }
 
     fn judge(&self, record: &Record<'_>) -> Judgement {

@@ -11,6 +11,7 @@
 //! Age is never evidence, nothing is read from the text of other programs, and what cannot be known is
 //! [`Verdict::Unknown`], which nobody may delete upon. The crate does not read files of sessions.
 
+mod above;
 mod contract;
 mod evidence;
 #[cfg(any(feature = "fake", test))]
@@ -26,6 +27,7 @@ mod verdict;
 
 pub use jig_session_schema::row::Verdict;
 
+pub use above::agent_above;
 pub use evidence::{Evidence, Probe, Record};
 pub use identity::{ProbeError, Process, ProcessState};
 pub use machine::{Machine, Probes};

@@ -108,6 +108,17 @@ impl System {
         })
     }
 
+    /// The beginning of the command line, one argument a word.
+    pub(crate) fn command_line(&self, pid: u32) -> Vec<String> {
+        let mut buffer = [0; 4096];
+        let Ok(read) = read_small(&format!("/proc/{pid}/cmdline"), &mut buffer) else { return Vec::new() };
+        let text = buffer[..read].strip_suffix(&[0]).unwrap_or(&buffer[..read]);
+        if text.is_empty() || !self.proc_is_ours {
+            return Vec::new();
+        }
+        text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
+
     /// One read of `/proc`; the second question, whether the process exists at all, is asked only when that failed.
     pub(crate) fn probe(&self, pid: u32) -> Probe {
         match self.stat(pid) {

@@ -104,6 +104,10 @@ impl Processes for Machine {
         self.system.process(pid)
     }
 
+    fn command_line(&self, pid: u32) -> Vec<String> {
+        self.system.command_line(pid)
+    }
+
     fn judge(&self, record: &Record<'_>) -> Judgement {
         verdict(record, &self.evidence(record))
     }
@@ -146,6 +150,10 @@ impl<'a> Probes<'a> {
 impl Processes for Probes<'_> {
     fn process(&self, pid: u32) -> Result<Process, ProbeError> {
         self.machine.process(pid)
+    }
+
+    fn command_line(&self, pid: u32) -> Vec<String> {
+        self.machine.command_line(pid)
     }
 
     fn judge(&self, record: &Record<'_>) -> Judgement {

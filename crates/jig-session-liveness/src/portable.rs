@@ -1,7 +1,7 @@
 //! Every system but Linux: `sysinfo` tells the start in whole seconds and the parents, and nothing of the boot, the
 //! machine or a namespace. Compiled and compared with `/proc` on Linux too.
 
-use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, RefreshKind};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, RefreshKind, UpdateKind};
 
 use crate::evidence::Probe;
 use crate::identity::{ProbeError, Process, ProcessState};
@@ -59,6 +59,15 @@ impl System {
             start: format!("{}:{seconds}", std::env::consts::OS),
             started_ms: i64::try_from(seconds).ok().map(|seconds| seconds * 1000),
         })
+    }
+
+    pub(crate) fn command_line(&self, pid: u32) -> Vec<String> {
+        let id = Pid::from_u32(pid);
+        let mut system = sysinfo::System::new_with_specifics(RefreshKind::nothing());
+        let kind = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
+        system.refresh_processes_specifics(ProcessesToUpdate::Some(&[id]), true, kind);
+        let words = system.process(id).map(sysinfo::Process::cmd).unwrap_or_default();
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
     pub(crate) fn own_start(&self, _pid: u32, _start: &str) -> Option<String> {

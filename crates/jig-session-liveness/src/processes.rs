@@ -17,6 +17,9 @@ pub trait Processes {
     /// When there is none of this id, or the system does not show it.
     fn process(&self, pid: u32) -> Result<Process, ProbeError>;
 
+    /// The beginning of a process's command line; empty when it is not shown.
+    fn command_line(&self, pid: u32) -> Vec<String>;
+
     /// Whether the process of a record still runs, and why.
     fn judge(&self, record: &Record<'_>) -> Judgement;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jig_session_atomic::Stamp;
-use jig_session_liveness::{Process, Processes, Record};
+use jig_session_liveness::{Process, Processes, Record, agent_above};
 use jig_session_schema::event::{Event, SessionEvent};
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{Agent, State, StateFrom, Status};
@@ -15,34 +15,6 @@ use super::{Live, Mode, Owner, Publisher, Refused, remembered};
 use crate::Now;
 use crate::reduce::{Given, Memory, Session};
 
-/// Programs between an agent and its publisher that are not the agent.
-const WRAPPERS: [&str; 25] = [
-    "sh",
-    "bash",
-    "dash",
-    "zsh",
-    "fish",
-    "ksh",
-    "ash",
-    "busybox",
-    "csh",
-    "tcsh",
-    "nu",
-    "pwsh",
-    "env",
-    "sudo",
-    "doas",
-    "su",
-    "nohup",
-    "setsid",
-    "timeout",
-    "time",
-    "xargs",
-    "nice",
-    "stdbuf",
-    "script",
-    "jig-session",
-];
 /// Variables that name the terminal, the outermost host first.
 const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX_PANE"];
 
@@ -58,7 +30,8 @@ struct Place {
 impl Publisher {
     /// Begins the session of an event, or continues it from its own document.
     pub(super) fn begin(&mut self, event: &SessionEvent, from: &StateFrom, now: Now) -> Result<Live, Refused> {
-        let pid = event.pid.or_else(|| self.agents_process()).ok_or(Refused::NoProcess)?;
+        let pid =
+            event.pid.or_else(|| agent_above(&*self.setup.processes, self.setup.pid)).ok_or(Refused::NoProcess)?;
         let at = event.at.unwrap_or(now.wall);
         let mut fresh = self.fresh(event, pid, at);
         fresh.state_from = Some(from.clone());
@@ -126,13 +99,6 @@ impl Publisher {
             status.tmux_socket = socket.map(str::to_owned);
         }
         status
-    }
-
-    /// The nearest ancestor that is neither a shell nor a wrapper.
-    fn agents_process(&self) -> Option<u32> {
-        let ancestors = self.setup.processes.ancestors(self.setup.pid);
-        let agent = ancestors.into_iter().find(|ancestor| !WRAPPERS.contains(&ancestor.command.as_str()));
-        agent.map(|agent| agent.pid)
     }
 
     /// The name under which the session's document stands; `None` for an empty id.

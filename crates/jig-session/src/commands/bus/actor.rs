@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use jig_session_agents::Agent;
-use jig_session_atomic::{PrivateDir, read_file};
+use jig_session_atomic::PrivateDir;
 use jig_session_bus::Code as Word;
 use jig_session_bus::who::{self, Ancestor, IdSource, Known, Question};
 use jig_session_bus::{
@@ -240,22 +240,12 @@ fn ancestors(system: &System) -> Vec<(Ancestor, Seen)> {
             agent = who::agent_of(&ancestor).is_some();
         }
         if !agent {
-            ancestor.command = command_line(process.pid);
+            ancestor.command = system.machine().command_line(process.pid);
             agent = who::agent_of(&ancestor).is_some();
         }
         found.push((ancestor, process));
     }
     found
-}
-
-/// More than the kernel takes for a command line by default.
-const COMMAND_LINE_BYTES: usize = 8 << 20;
-
-/// A process's command line, where the system shows it as a file.
-fn command_line(pid: u32) -> Vec<String> {
-    let Ok(read) = read_file(format!("/proc/{pid}/cmdline"), COMMAND_LINE_BYTES) else { return Vec::new() };
-    let words = read.bytes.split(|byte| *byte == 0).take(16).map(|word| String::from_utf8_lossy(word).into_owned());
-    words.collect()
 }
 
 /// The leader of this process's session: the shell of the terminal, when there is one.
