@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use jig_session_publish::reduce::{Given, Memory, Session};
+use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::event::Event;
 use jig_session_schema::limits;
 use jig_session_schema::status::{StateFrom, Status};
@@ -53,13 +53,15 @@ proptest! {
         let mut session = Session { status, memory: Memory::default() };
         for (at, event) in events {
             let Ok(read) = Event::read_value(event.clone()) else { continue };
-            let given = Given {
+            let occurrence = Occurrence {
                 at: Timestamp::from_epoch_ms(1_795_976_300_000 + at),
+                // Lists are in the order of their times only where times are what puts events in order.
+                order: Order::BootClock(None),
                 from: StateFrom::EVENT,
                 repo: &|path| path.starts_with("/repo").then(|| PathBuf::from("/repo")),
             };
             let before = session.status.usage.clone();
-            session.apply(&read.value, &given);
+            session.apply(&read.value, &occurrence);
             let usage = &session.status.usage;
             // Once sums are known without a cost, only a `set` brings one back.
             let cost_lost = before.cost.is_none() && before.input.is_some() && event["mode"] != "set";

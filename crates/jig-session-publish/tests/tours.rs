@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jig_session_agents::pi::{AskIdle, Bridge, Told};
-use jig_session_publish::reduce::{Given, Memory, Session};
+use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::bridge::{FromHost, ToHost};
 use jig_session_schema::event::Event;
 use jig_session_schema::status::{StateFrom, Status};
@@ -87,9 +87,9 @@ impl Player {
                 }
                 _ => {}
             }
-            let given = Given { at, from: StateFrom::EVENT, repo: &|_| None };
+            let occurrence = Occurrence { at, order: Order::Arrival, from: StateFrom::EVENT, repo: &|_| None };
             let session = self.session.as_mut().unwrap();
-            session.apply(event, &given);
+            session.apply(event, &occurrence);
             let attention = session.status.attention.as_ref().map(|attention| attention.reason.to_string());
             let state = attention.unwrap_or_else(|| session.status.state.to_string());
             if self.states.last() != Some(&state) {

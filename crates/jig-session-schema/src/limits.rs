@@ -30,8 +30,6 @@ pub const CHILDREN: usize = 16;
 pub const OUTPUTS: usize = 50;
 /// Decisions kept for calls that have not started.
 pub const PENDING_DECISIONS: usize = 64;
-/// An event this much older than `stateAt` no longer changes the state.
-pub const LATE_EVENT: Duration = Duration::from_secs(5);
 /// The least time between two writes of a status file.
 pub const WRITE_INTERVAL: Duration = Duration::from_millis(100);
 /// How soon a publisher restores its vanished file and reads the ticket folder again.

@@ -62,6 +62,8 @@ record! {
         added state_from: Option<StateFrom> = "stateFrom",
         /// When `state` or `attention` last changed.
         added state_at: Option<Timestamp> = "stateAt",
+        /// The boot clock at `stateAt`, in milliseconds; only by hooks, which run side by side and are put in order by it.
+        added state_clock_ms: Option<u64> = "stateClockMs",
         /// Background tasks and subagents still running, a count. It is never a `state`.
         added background: Option<u64> = "background",
         /// `$TMUX_PANE`. A pane's number alone names nothing, since servers share numbers.

@@ -13,7 +13,7 @@ use jig_session_schema::{limits, names};
 use super::file::{Found, Written, found, same_process};
 use super::{Live, Mode, Owner, Publisher, Refused, remembered};
 use crate::Now;
-use crate::reduce::{Given, Memory, Session};
+use crate::reduce::{Memory, Occurrence, Session};
 
 /// Variables that name the terminal, the outermost host first.
 const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX_PANE"];
@@ -32,7 +32,7 @@ impl Publisher {
     pub(super) fn begin(&mut self, event: &SessionEvent, from: &StateFrom, now: Now) -> Result<Live, Refused> {
         let pid =
             event.pid.or_else(|| agent_above(&*self.setup.processes, self.setup.pid)).ok_or(Refused::NoProcess)?;
-        let at = event.at.unwrap_or(now.wall);
+        let at = event.at.unwrap_or(now.wall).min(now.wall);
         let mut fresh = self.fresh(event, pid, at);
         fresh.state_from = Some(from.clone());
         let place = self.place(&fresh, now).ok_or(Refused::EmptyId)?;
@@ -44,7 +44,7 @@ impl Publisher {
             None => (fresh, None),
         };
         let continued = written.is_some();
-        let begins = self.setup.mode != Mode::OneShot { begins: false };
+        let begins = !matches!(self.setup.mode, Mode::OneShot { begins: false, .. });
         let owner = match place.taken && !begins {
             _ if !continued && self.is_child(pid) => Owner::Parent,
             true => Owner::Another,
@@ -55,8 +55,10 @@ impl Publisher {
             let derived = self.derived_ticket(&session.status);
             session.memory.ticket = remembered(&session.status, derived.as_deref());
         }
-        let given = Given { at, from: from.clone(), repo: &|path| self.repositories.root(path, now.mono) };
-        session.apply(&Event::Session(event.clone()), &given);
+        let repo = |path: &std::path::Path| self.repositories.root(path, now.mono);
+        let occurrence = Occurrence { at, order: self.setup.mode.order(), from: from.clone(), repo: &repo };
+        session.heal(now.wall);
+        session.apply(&Event::Session(event.clone()), &occurrence);
         Ok(Live {
             session,
             file: format!("{}.json", place.name),

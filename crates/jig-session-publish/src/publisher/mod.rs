@@ -19,7 +19,7 @@ use jig_session_schema::status::{AgentName, Answer, StateFrom, Status};
 
 use crate::Now;
 use crate::around::{self, Config, Named, Sources};
-use crate::reduce::{Given, Session};
+use crate::reduce::{Occurrence, Order, Session};
 use file::{Failing, Written};
 use repos::Repositories;
 
@@ -53,7 +53,20 @@ pub enum Mode {
     OneShot {
         /// The event begins a session.
         begins: bool,
+        /// When the event happened, by the machine's boot clock in milliseconds: the start of the process that tells
+        /// it. Such processes run side by side, and their wall clocks do not tell which event came first.
+        clock_ms: Option<u64>,
     },
+}
+
+impl Mode {
+    /// How the events of such a publisher are put in order.
+    fn order(self) -> Order {
+        match self {
+            Self::Lasting => Order::Arrival,
+            Self::OneShot { clock_ms, .. } => Order::BootClock(clock_ms),
+        }
+    }
 }
 
 /// Why an event was not taken.
@@ -187,8 +200,11 @@ impl Publisher {
     fn change(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
         let live = self.live.as_mut().ok_or(Refused::NotBegun)?;
         let repo = |path: &Path| self.repositories.root(path, now.mono);
-        let given = Given { at: event.at().unwrap_or(now.wall), from: from.clone(), repo: &repo };
-        live.session.apply(event, &given);
+        // Nothing happens later than now: a time ahead of it is of a clock that was set back.
+        let at = event.at().unwrap_or(now.wall).min(now.wall);
+        let occurrence = Occurrence { at, order: self.setup.mode.order(), from: from.clone(), repo: &repo };
+        live.session.heal(now.wall);
+        live.session.apply(event, &occurrence);
         live.dirty = true;
         match event {
             Event::Capabilities(event) => live.capabilities = Some(event.clone()),
@@ -222,7 +238,8 @@ impl Publisher {
 
     /// Does what is due: writes, looks at the own file, looks around.
     pub fn tick(&mut self, now: Now) {
-        let Some(live) = &self.live else { return };
+        let Some(live) = &mut self.live else { return };
+        live.dirty |= live.session.heal(now.wall);
         if now.mono >= live.next_around {
             self.look_around(now);
         }

@@ -5,7 +5,7 @@ use jig_session_schema::limits;
 use jig_session_schema::status::{AnswerWord, Decision, Outcome, Recent};
 use jig_session_schema::time::Timestamp;
 
-use super::{Given, Session};
+use super::{Occurrence, Order, Session};
 
 /// A decision that came before its call.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,14 +16,14 @@ pub(super) struct Early {
 }
 
 impl Session {
-    pub(super) fn tool(&mut self, event: &ToolEvent, given: &Given<'_>) {
+    pub(super) fn tool(&mut self, event: &ToolEvent, occurrence: &Occurrence<'_>) {
         match event.phase {
-            ToolPhase::Start => self.call_started(event, given),
-            ToolPhase::End => self.call_ended(event, given),
+            ToolPhase::Start => self.call_started(event, occurrence),
+            ToolPhase::End => self.call_ended(event, occurrence),
         }
     }
 
-    fn call_started(&mut self, event: &ToolEvent, given: &Given<'_>) {
+    fn call_started(&mut self, event: &ToolEvent, occurrence: &Occurrence<'_>) {
         let Some(tool) = event.tool.clone() else { return };
         if let Some(id) = &event.id
             && self.row(id).is_some()
@@ -31,14 +31,14 @@ impl Session {
             // It is known already, and may have ended: hooks overtake each other.
             return;
         }
-        let mut call = Recent::new().at(Some(given.at)).tool(tool).outcome(Outcome::Running);
+        let mut call = Recent::new().at(Some(occurrence.at)).tool(tool).outcome(Outcome::Running);
         call.id.clone_from(&event.id);
         call.action.clone_from(&event.action);
-        self.insert(call);
-        self.work_began(given);
+        self.insert(call, occurrence.order);
+        self.work_began(occurrence);
     }
 
-    fn call_ended(&mut self, event: &ToolEvent, given: &Given<'_>) {
+    fn call_ended(&mut self, event: &ToolEvent, occurrence: &Occurrence<'_>) {
         let known = match (&event.id, &event.tool) {
             (Some(id), _) => self.row(id),
             (None, Some(tool)) => {
@@ -56,18 +56,19 @@ impl Session {
             }
             None => {
                 if let Some(tool) = event.tool.clone() {
-                    let mut call = Recent::new().at(Some(given.at)).tool(tool).outcome(ended.unwrap_or(Outcome::Ok));
+                    let mut call =
+                        Recent::new().at(Some(occurrence.at)).tool(tool).outcome(ended.unwrap_or(Outcome::Ok));
                     call.id.clone_from(&event.id);
                     call.action.clone_from(&event.action);
-                    self.insert(call);
+                    self.insert(call, occurrence.order);
                 }
             }
         }
-        self.wait_ended(event.id.as_deref(), given);
+        self.wait_ended(event.id.as_deref(), occurrence);
     }
 
     /// Puts a call in its place, newest first, with the decision that may have come before it.
-    fn insert(&mut self, mut call: Recent) {
+    fn insert(&mut self, mut call: Recent, order: Order) {
         if let Some(id) = &call.id
             && let Some(at) = self.memory.decisions.iter().position(|early| early.id == *id)
             && let Some(early) = self.memory.decisions.remove(at)
@@ -77,7 +78,10 @@ impl Session {
             call.outcome = kept(call.outcome, call.decision);
         }
         let recent = &mut self.status.recent;
-        let place = recent.iter().position(|known| known.at <= call.at).unwrap_or(recent.len());
+        let place = match order {
+            Order::Arrival => 0,
+            Order::BootClock(_) => recent.iter().position(|known| known.at <= call.at).unwrap_or(recent.len()),
+        };
         recent.insert(place, call);
         recent.truncate(limits::RECENT);
     }

@@ -35,11 +35,24 @@ pub struct Memory {
     pub ticket: Named,
 }
 
+/// How an event's place among the others is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Events of one stream happened in the order in which they arrive, whatever a wall clock says.
+    #[default]
+    Arrival,
+    /// Each event comes from a process of its own, and one may overtake another: they are put in order by the
+    /// machine's boot clock, in milliseconds. Without it, they are taken as they arrive.
+    BootClock(Option<u64>),
+}
+
 /// What an event is applied with.
 #[derive(Clone)]
-pub struct Given<'a> {
+pub struct Occurrence<'a> {
     /// When it happened.
     pub at: Timestamp,
+    /// How its place among the others is known.
+    pub order: Order,
     /// What sets `stateFrom`: `event`, or `hook:` and the hook's event.
     pub from: StateFrom,
     /// The root of the repository that holds a path.
@@ -49,26 +62,26 @@ pub struct Given<'a> {
 impl Session {
     /// Applies one event to a session that has begun. `session` changes the fields that it gives; whether it begins
     /// another session is the publisher's to say. `end` and `applied` are the publisher's too, and change nothing here.
-    pub fn apply(&mut self, event: &Event, given: &Given<'_>) {
+    pub fn apply(&mut self, event: &Event, occurrence: &Occurrence<'_>) {
         match event {
             Event::Session(event) => self.given(event),
             Event::Model(event) => {
                 event.model.clone().apply(&mut self.status.model);
                 event.thinking.clone().apply(&mut self.status.thinking);
             }
-            Event::Turn(event) => self.turn(event, given),
-            Event::Tool(event) => self.tool(event, given),
+            Event::Turn(event) => self.turn(event, occurrence),
+            Event::Tool(event) => self.tool(event, occurrence),
             Event::Decision(event) => self.decision(event),
-            Event::Attention(event) => self.attention(event, given),
+            Event::Attention(event) => self.attention(event, occurrence),
             Event::Usage(event) => usage::apply(&mut self.status.usage, event),
-            Event::Context(event) => usage::context(&mut self.status, event, given.at),
+            Event::Context(event) => usage::context(&mut self.status, event, occurrence.at),
             Event::Capabilities(event) => {
                 let on = event.tools.iter().filter(|tool| tool.on).count();
                 self.status.tools.active = Some(on as u64);
                 self.status.tools.total = Some(event.tools.len() as u64);
                 self.status.accepts = Some(event.accepts.clone());
             }
-            Event::Output(event) => self.output(event, given),
+            Event::Output(event) => self.output(event, occurrence),
             Event::Ticket(event) => self.memory.ticket = event.ticket.clone().map_or(Named::None, Named::Ticket),
             Event::Background(event) => self.status.background = Some(event.count),
             _ => {}

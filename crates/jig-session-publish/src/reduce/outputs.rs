@@ -7,18 +7,19 @@ use jig_session_schema::limits;
 use jig_session_schema::status::{Output, OutputAction};
 use jig_session_schema::time::Timestamp;
 
-use super::{Given, Session};
+use super::{Occurrence, Order, Session};
 
 impl Session {
-    pub(super) fn output(&mut self, event: &OutputEvent, given: &Given<'_>) {
+    pub(super) fn output(&mut self, event: &OutputEvent, occurrence: &Occurrence<'_>) {
         let path = absolute(Path::new(&self.status.cwd), Path::new(&event.path));
         let Some(text) = path.to_str() else { return };
         if event.action == REMOVED {
-            self.status.outputs.retain(|output| output.path != text || output.at > Some(given.at));
+            let is_newer = |output: &Output| occurrence.order != Order::Arrival && output.at > Some(occurrence.at);
+            self.status.outputs.retain(|output| output.path != text || is_newer(output));
             return;
         }
         let outputs = &mut self.status.outputs;
-        put(outputs, text, event.action.clone(), given.at, &|| (given.repo)(&path));
+        put(outputs, text, event.action.clone(), occurrence.at, &|| (occurrence.repo)(&path));
         cap(outputs);
     }
 }

@@ -92,7 +92,7 @@ fn a_document_that_is_continued_and_not_changed_is_not_written_again() {
     let world = World::new();
     drop(begun(&world, "s-1", 100, 0));
     let before = fs::read(world.path("s-1")).unwrap();
-    let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+    let mut hook = world.publisher_with(Mode::OneShot { begins: false, clock_ms: None }, &[]);
     told(&mut hook, &session("s-1", 100), 60_000);
     hook.flush(at(60_000));
     assert_eq!(fs::read(world.path("s-1")).unwrap(), before);

@@ -144,12 +144,12 @@ fn a_one_shot_use_sweeps_nothing_and_takes_nothing_from_a_live_owner() {
     drop(begun(&world, "gone", 1, 0));
     drop(begun(&world, "s-1", 100, 0));
     world.judge(1, Verdict::Gone);
-    let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+    let mut hook = world.publisher_with(Mode::OneShot { begins: false, clock_ms: None }, &[]);
     told(&mut hook, &session("s-1", 101), 500);
     hook.flush(at(500));
     assert_eq!((world.read("s-1").unwrap()["pid"].clone(), hook.owned_name()), (json!(100), None));
     assert_eq!(world.names(), ["gone.json", "s-1.json"]);
-    let mut start = world.publisher_with(Mode::OneShot { begins: true }, &[]);
+    let mut start = world.publisher_with(Mode::OneShot { begins: true, clock_ms: None }, &[]);
     told(&mut start, &session("s-1", 101), 600);
     assert_eq!(world.read("s-1").unwrap()["pid"], 101);
     assert_eq!(world.names(), ["gone.json", "s-1.json"]);
@@ -163,7 +163,7 @@ fn a_one_shot_use_goes_on_where_the_last_one_ended() {
         (10, json!({"event": "tool", "phase": "start", "id": "c1", "tool": "read"})),
         (20, json!({"event": "tool", "phase": "end", "id": "c1"})),
     ] {
-        let mut hook = world.publisher_with(Mode::OneShot { begins: false }, &[]);
+        let mut hook = world.publisher_with(Mode::OneShot { begins: false, clock_ms: None }, &[]);
         hook.feed(&session("s-1", 100), at(ms)).unwrap();
         hook.feed_from(&event(value), &jig_session_schema::status::StateFrom::hook("X").unwrap(), at(ms)).unwrap();
         hook.flush(at(ms));
