@@ -23,6 +23,7 @@ mod machine;
 #[cfg(any(not(target_os = "linux"), test))]
 mod portable;
 mod processes;
+mod terminals;
 mod verdict;
 
 pub use jig_session_schema::row::Verdict;
@@ -32,4 +33,5 @@ pub use evidence::{Evidence, Probe, Record};
 pub use identity::{ProbeError, Process, ProcessState};
 pub use machine::{Machine, Probes};
 pub use processes::Processes;
+pub use terminals::{TerminalProcess, command_line, on_terminals, reads_keys, variable};
 pub use verdict::{Judgement, Rule, verdict};

@@ -9,6 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::evidence::Probe;
 use crate::identity::{ProbeError, Process, ProcessState};
+use crate::terminals::{TerminalProcess, command_line};
 
 /// What `/proc/PID/stat` says, as far as it is of use here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +17,10 @@ pub(crate) struct Stat {
     command: String,
     state: ProcessState,
     parent: u32,
+    group: u32,
     session: u32,
     terminal: u64,
+    foreground: i32,
     ticks: u64,
 }
 
@@ -32,9 +35,11 @@ impl Stat {
         let mut fields = rest.split_ascii_whitespace();
         let letter = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
-        let session = fields.nth(1)?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
         let terminal: i64 = fields.next()?.parse().ok()?;
-        let threads: i64 = fields.nth(12)?.parse().ok()?;
+        let foreground = fields.next()?.parse().ok()?;
+        let threads: i64 = fields.nth(11)?.parse().ok()?;
         let ticks = fields.nth(1)?.parse().ok()?;
         let state = match letter {
             // The first thread of a process may end before the others: the process lives on.
@@ -46,12 +51,34 @@ impl Stat {
         };
         // The kernel prints a device number of 32 bits as a signed one.
         let terminal = u64::from(terminal as u32);
-        Some(Self { command, state, parent, session, terminal, ticks })
+        Some(Self { command, state, parent, group, session, terminal, foreground, ticks })
     }
 
     fn start(&self) -> String {
         format!("linux:{}", self.ticks)
     }
+}
+
+/// Every live process that has a controlling terminal, by one read of `/proc` and two of each such process.
+pub(crate) fn on_terminals() -> Vec<TerminalProcess> {
+    let system = System::new();
+    let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let process = |pid: u32| {
+        let stat = system.stat(pid).ok().filter(|stat| stat.terminal != 0)?;
+        let runs = matches!(stat.state, ProcessState::Live | ProcessState::Stopped);
+        runs.then(|| TerminalProcess {
+            pid,
+            parent: stat.parent,
+            group: stat.group,
+            terminal: stat.terminal,
+            foreground: u32::try_from(stat.foreground).ok().filter(|group| *group > 0),
+            stopped: stat.state == ProcessState::Stopped,
+            name: stat.command,
+            command: command_line(pid),
+        })
+    };
+    pids.filter_map(process).collect()
 }
 
 /// How this process sees the system; what is asked rarely is read when it is asked for.

@@ -5,7 +5,10 @@
 
 pub mod bulk;
 pub mod classify;
+mod nested;
 pub mod observe;
+pub mod pane;
+pub mod processes;
 pub mod project;
 pub mod text;
 pub mod tmux;

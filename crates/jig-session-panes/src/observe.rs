@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use jig_session_schema::live::{LiveRow, PaneStatus, StatusSource};
-use jig_session_schema::row::Row;
-use jig_session_schema::status::AgentName;
+use jig_session_liveness::TerminalProcess;
+use jig_session_schema::live::PaneStatus;
 
-use crate::classify::{Classification, PaneObservation, classify};
+use crate::classify::TerminalProcesses;
+use crate::nested::look_through;
+use crate::pane::Pane;
+use crate::processes::on_terminal;
 use crate::project::{Project, ProjectRule};
-use crate::text;
 use crate::tmux::{PaneFacts, Server, TmuxError, captures, list};
 
 /// Which server is observed, and how its rows are made.
@@ -26,104 +27,75 @@ pub struct ObserveOptions {
     pub all_targets: bool,
 }
 
-/// One pane at one moment.
-#[derive(Clone, Debug)]
-pub struct Pane {
-    /// What tmux reports.
-    pub facts: PaneFacts,
-    /// Its project.
-    pub project: Project,
-    /// Its status.
-    pub classification: Classification,
-    /// The agent, from the screen or from the status file.
-    pub agent: Option<AgentName>,
-    /// The last line that shows something, fit to be shown.
-    pub last_line: Option<String>,
-    /// The visible screen.
-    pub text: String,
-    /// The session whose process runs in the pane, when one publishes a status file.
-    pub row: Option<Row>,
-}
-
-impl Pane {
-    /// Takes the status of the live session's own file instead of the screen's. A dead pane stays dead.
-    pub fn outrank(&mut self, status: PaneStatus, agent: Option<&str>) {
-        if self.facts.dead {
-            return;
-        }
-        self.classification.status = status;
-        self.classification.reason = match status {
-            PaneStatus::NeedsAttention => "the session's status file says that a person is waited for",
-            PaneStatus::Active => "the session's status file says busy",
-            _ => "the session's status file says idle",
-        };
-        self.classification.source = StatusSource::StatusFile;
-        self.classification.rule = "status file";
-        if let Some(agent) = agent.and_then(AgentName::new) {
-            self.agent = Some(agent);
-        }
-    }
-
-    /// The pane as a row of `live --json`.
-    pub fn live_row(&self, machine: &str) -> LiveRow {
-        let facts = &self.facts;
-        let mut row = LiveRow::new();
-        row.target = facts.target();
-        row.session.clone_from(&facts.session);
-        row.window_index.clone_from(&facts.window_index);
-        row.pane_index.clone_from(&facts.pane_index);
-        row.pane_id.clone_from(&facts.pane_id);
-        row.command.clone_from(&facts.command);
-        row.cwd = (!facts.path.trim().is_empty()).then(|| facts.path.clone());
-        row.project_path.clone_from(&self.project.path);
-        row.project_slug.clone_from(&self.project.slug);
-        machine.clone_into(&mut row.machine);
-        row.title = text::line(&facts.title);
-        row.status = self.classification.status;
-        self.classification.reason.clone_into(&mut row.status_reason);
-        row.pane_dead = facts.dead;
-        row.pane_active = facts.active;
-        row.last_visible_line.clone_from(&self.last_line);
-        row.is_open_session = self.project.open;
-        row.status_source = self.classification.source;
-        row.agent.clone_from(&self.agent);
-        row.pane_pid = Some(facts.pid);
-        row.pane_dead_status = facts.dead_status;
-        row
-    }
+/// The processes of this machine, as far as panes need them.
+pub trait Terminals {
+    /// Every process that has a controlling terminal; empty where the system does not list them.
+    fn processes(&self) -> Vec<TerminalProcess>;
+    /// The agent that a process is, by its short name and the words it was started with.
+    fn agent(&self, name: &str, command: &[String]) -> Option<&'static str>;
+    /// A variable of a process's environment, when it can be read.
+    fn variable(&self, pid: u32, name: &str) -> Option<String>;
+    /// The user whose processes these are.
+    fn user(&self) -> u32;
+    /// Whether a line editor reads this terminal key by key; none when that cannot be read.
+    fn line_editor(&self, tty: &str) -> Option<bool>;
 }
 
 /// Lists and classifies the panes for which `keep` returns true; it is called before anything is captured.
-pub fn observe(options: &ObserveOptions, keep: impl Fn(&PaneFacts, &Project) -> bool) -> Result<Vec<Pane>, TmuxError> {
+pub fn observe(
+    options: &ObserveOptions,
+    terminals: &dyn Terminals,
+    keep: impl Fn(&PaneFacts, &Project) -> bool,
+) -> Result<Vec<Pane>, TmuxError> {
+    observe_panes(options, terminals, &terminals.processes(), 0, &keep)
+}
+
+/// The same with a table of processes; `depth` counts the servers that were looked through.
+pub(crate) fn observe_panes(
+    options: &ObserveOptions,
+    terminals: &dyn Terminals,
+    table: &[TerminalProcess],
+    depth: usize,
+    keep: &dyn Fn(&PaneFacts, &Project) -> bool,
+) -> Result<Vec<Pane>, TmuxError> {
     let mut listed = list(&options.server, options.all_targets)?;
-    let mut kept = Vec::with_capacity(listed.len());
+    let mut selected = Vec::with_capacity(listed.len());
     for facts in listed.drain(..) {
         let project = options.projects.project(&facts.session, &facts.path);
         if keep(&facts, &project) {
-            kept.push((facts, project));
+            selected.push((facts, project));
         }
     }
     let mut once = HashSet::new();
-    let ids = kept.iter().map(|(facts, _)| facts.pane_id.as_str()).filter(|id| once.insert(*id));
-    let shots = captures(&options.server, &nonce(), ids)?;
-    let mut panes = Vec::with_capacity(kept.len());
-    for (mut facts, project) in kept {
+    let ids = selected.iter().map(|(facts, _)| facts.pane_id.as_str()).filter(|id| once.insert(*id));
+    let captured = captures(&options.server, &nonce(), ids)?;
+    let mut panes = Vec::with_capacity(selected.len());
+    for (mut facts, project) in selected {
         // No frame: the pane was closed between the two calls.
-        let Some(shot) = shots.get(&facts.pane_id) else { continue };
-        facts.dead = shot.dead;
-        facts.alternate = shot.alternate;
-        let text = String::from_utf8_lossy(shot.bytes).into_owned();
-        let classification = classify(&PaneObservation {
-            command: &facts.command,
-            title: &facts.title,
-            dead: facts.dead,
-            alternate: facts.alternate,
-            text: &text,
-        });
-        let agent = classification.agent.and_then(AgentName::new);
-        panes.push(Pane { last_line: text::last_line(&text), facts, project, classification, agent, text, row: None });
+        let Some(frame) = captured.get(&facts.pane_id) else { continue };
+        facts.dead = frame.dead;
+        facts.alternate = frame.alternate;
+        facts.cursor = frame.cursor;
+        let text = String::from_utf8_lossy(frame.bytes).into_owned();
+        let processes = if facts.dead { None } else { processes(&facts, table, terminals) };
+        panes.push(Pane::new(facts, project, text, processes));
     }
+    look_through(options, terminals, table, &mut panes, depth);
     Ok(panes)
+}
+
+/// What runs on a pane's terminal, and how many children the shell in its foreground has.
+fn processes(
+    facts: &PaneFacts,
+    table: &[TerminalProcess],
+    terminals: &dyn Terminals,
+) -> Option<(TerminalProcesses, Option<usize>)> {
+    let agent_of = |name: &str, command: &[String]| terminals.agent(name, command);
+    let (mut found, children) = on_terminal(facts.pid, table, &agent_of)?;
+    if !found.others && found.agent.is_none() {
+        found.line_editor = terminals.line_editor(&facts.tty);
+    }
+    Some((found, children))
 }
 
 /// 128 bits from the system's randomness.

@@ -1,8 +1,8 @@
 //! Bulk plans against the contract's tables: every decision, every jitter vector, the argv of each action.
 
 use jig_session_panes::bulk::{DecisionInput, Limits, Load, Options, Plan, decide, delay, preview};
-use jig_session_panes::classify::{PaneObservation, classify};
-use jig_session_panes::observe::{Filter, Pane};
+use jig_session_panes::observe::Filter;
+use jig_session_panes::pane::Pane;
 use jig_session_panes::project::ProjectRule;
 use jig_session_panes::tmux::{PaneFacts, Server, Socket};
 use jig_session_schema::bulk::{Action, EntryDecision, Queue};
@@ -77,9 +77,8 @@ fn pane(session: &str, id: &str, command: &str, path: &str, text: &str) -> Pane 
         pid: 7,
         ..PaneFacts::default()
     };
-    let classification = classify(&PaneObservation { command, dead: facts.dead, text, ..PaneObservation::default() });
     let project = ProjectRule::default().project(session, path);
-    Pane { facts, project, classification, agent: None, last_line: None, text: text.into(), row: None }
+    Pane::new(facts, project, text.into(), None)
 }
 
 fn options(action: Action) -> Options {

@@ -1,7 +1,7 @@
 //! The classifier over every screen that was captured or reported: at least 95 % right in each corpus, and
 //! never idle where an agent works or waits.
 
-use jig_session_panes::classify::{PaneObservation, classify};
+use jig_session_panes::classify::{Cursor, PaneObservation, classify};
 use jig_session_schema::live::PaneStatus;
 use serde_json::Value;
 
@@ -16,6 +16,11 @@ fn text<'a>(case: &'a Value, key: &str) -> &'a str {
     case[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {case}"))
 }
 
+fn cursor(case: &Value) -> Option<Cursor> {
+    let number = |at: usize| case["cursor"][at].as_u64().map(|number| number as usize);
+    Some(Cursor { column: number(0)?, row: number(1)? })
+}
+
 fn run(corpus: &str) -> Score {
     let mut score = Score { cases: 0, right: 0, lines: Vec::new(), unsafe_idle: Vec::new() };
     for line in corpus.lines().filter(|line| !line.is_empty()) {
@@ -25,6 +30,9 @@ fn run(corpus: &str) -> Score {
             title: text(&case, "title"),
             dead: case["dead"] == Value::Bool(true),
             alternate: case["alternate"] == Value::Bool(true),
+            cursor: cursor(&case),
+            shell_children: case["shellChildren"].as_u64().map(|children| children as usize),
+            processes: None,
             text: text(&case, "text"),
         };
         let found = classify(&pane);
@@ -84,4 +92,9 @@ fn second_captured_screens() {
 #[test]
 fn third_captured_screens() {
     check("captured-3", include_str!("fixtures/captured-3.jsonl"), 60);
+}
+
+#[test]
+fn fourth_captured_screens() {
+    check("captured-4", include_str!("fixtures/captured-4.jsonl"), 340);
 }

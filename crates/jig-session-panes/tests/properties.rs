@@ -1,15 +1,16 @@
 //! What must hold whatever the words are: a dialog is never idle, however much of it is cut off; a draft and a
 //! quotation change nothing; a screen of one program does not speak for another.
 
-use jig_session_panes::classify::{Classification, PaneObservation, classify};
+use jig_session_panes::classify::{Classification, Cursor, PaneObservation, classify};
 use jig_session_schema::live::PaneStatus;
 use serde_json::Value;
 
-const CORPORA: [&str; 4] = [
+const CORPORA: [&str; 5] = [
     include_str!("fixtures/reported.jsonl"),
     include_str!("fixtures/captured-1.jsonl"),
     include_str!("fixtures/captured-2.jsonl"),
     include_str!("fixtures/captured-3.jsonl"),
+    include_str!("fixtures/captured-4.jsonl"),
 ];
 
 fn cases() -> impl Iterator<Item = Value> {
@@ -23,14 +24,26 @@ fn text<'a>(case: &'a Value, key: &str) -> &'a str {
     case[key].as_str().expect("text")
 }
 
-fn seen(case: &Value, title: &str, screen: &str) -> Classification {
+/// The case with another title, without its first rows.
+fn cut(case: &Value, title: &str, rows: usize) -> Classification {
+    let lines: Vec<&str> = text(case, "text").lines().collect();
+    let rest = lines[rows.min(lines.len())..].join("\n");
+    let cursor = cursor(case).and_then(|cursor| Some(Cursor { row: cursor.row.checked_sub(rows)?, ..cursor }));
     classify(&PaneObservation {
         command: text(case, "command"),
         title,
         dead: case["dead"] == true,
         alternate: case["alternate"] == true,
-        text: screen,
+        cursor,
+        shell_children: case["shellChildren"].as_u64().map(|children| children as usize),
+        processes: None,
+        text: &rest,
     })
+}
+
+fn cursor(case: &Value) -> Option<Cursor> {
+    let number = |at: usize| case["cursor"][at].as_u64().map(|number| number as usize);
+    Some(Cursor { column: number(0)?, row: number(1)? })
 }
 
 #[test]
@@ -40,12 +53,10 @@ fn a_dialog_is_never_idle_however_much_is_cut_off() {
         if case["alsoOk"].as_array().is_some_and(|words| words.contains(&"idle".into())) {
             continue;
         }
-        let lines: Vec<&str> = text(&case, "text").lines().collect();
-        for cut in 0..lines.len() {
-            let rest = lines[cut..].join("\n");
+        for rows in 0..text(&case, "text").lines().count() {
             for title in [text(&case, "title"), "devbox"] {
-                let found = seen(&case, title, &rest);
-                assert_ne!(found.status, PaneStatus::Idle, "{} without its first {cut} rows: {found:?}", case["id"]);
+                let found = cut(&case, title, rows);
+                assert_ne!(found.status, PaneStatus::Idle, "{} without its first {rows} rows: {found:?}", case["id"]);
                 looked_at += 1;
             }
         }

@@ -10,7 +10,7 @@ const RULE: &str = "────────────────────
 #[track_caller]
 fn is(status: PaneStatus, command: &str, title: &str, alternate: bool, text: &str) {
     let text = text.replace("{RULE}", RULE).replace("{NB}", "\u{a0}");
-    let found = classify(&PaneObservation { command, title, alternate, dead: false, text: &text });
+    let found = classify(&PaneObservation { command, title, alternate, text: &text, ..PaneObservation::default() });
     assert_eq!(found.status, status, "{found:?}\n{text}");
 }
 

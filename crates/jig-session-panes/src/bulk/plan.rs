@@ -10,7 +10,8 @@ use super::decide::{DecisionInput, decide};
 use super::delay::delay;
 use super::guard::{Limits, Load, reasons};
 use super::step::{Report, Step};
-use crate::observe::{Filter, Pane, by_target};
+use crate::observe::{Filter, by_target};
+use crate::pane::Pane;
 use crate::text;
 use crate::tmux::Server;
 

@@ -1,5 +1,6 @@
 //! Where an agent's composer stands on its screen.
 
+use super::Cursor;
 use super::screen::{bare, is_blank, trimmed};
 
 /// How an agent draws the field that prompts are typed into.
@@ -47,10 +48,12 @@ pub(crate) struct ComposerSpan {
 
 impl Composer {
     /// Looks for it from the bottom up.
-    pub(crate) fn find(&self, lines: &[&str]) -> Option<ComposerSpan> {
+    pub(crate) fn find(&self, lines: &[&str], cursor: Option<Cursor>) -> Option<ComposerSpan> {
         match *self {
             Self::Ruled { prompts } => ruled(lines, prompts),
-            Self::Prompt { glyph } => prompt(lines, glyph),
+            Self::Prompt { glyph } => {
+                cursor.and_then(|cursor| at_cursor(lines, glyph, cursor)).or_else(|| prompt(lines, glyph))
+            }
             Self::Barred { foot, bar } => barred(lines, foot, bar),
             Self::UnderRule { prompts, within } => under_rule(lines, prompts, within),
         }
@@ -93,6 +96,15 @@ fn ruled(lines: &[&str], prompts: &[&str]) -> Option<ComposerSpan> {
 fn numbered_after_prompt(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     rest.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The field that the cursor stands in. A shell that had the terminal in between (Ctrl+Z, `fg`) leaves lines at
+/// column 0 below it.
+fn at_cursor(lines: &[&str], glyph: char, cursor: Cursor) -> Option<ComposerSpan> {
+    let mut chars = lines.get(cursor.row)?.chars();
+    let begins = chars.next() == Some(glyph) && chars.next().is_none_or(is_blank);
+    let at = cursor.row;
+    (begins && cursor.column >= 2).then_some(ComposerSpan { top: at, first: at, end: at + 1, footer: at + 1 })
 }
 
 fn prompt(lines: &[&str], glyph: char) -> Option<ComposerSpan> {
@@ -165,39 +177,49 @@ mod tests {
     #[test]
     fn a_ruled_composer_is_the_last_pair() {
         let lines = ["❯ old prompt", RULE, "❯\u{a0}", RULE, "  ? for shortcuts"];
-        let found = Composer::Ruled { prompts: &["❯"] }.find(&lines);
+        let found = Composer::Ruled { prompts: &["❯"] }.find(&lines, None);
         assert_eq!(found, Some(ComposerSpan { top: 1, first: 2, end: 3, footer: 4 }));
         let question = [RULE, " Which?", "❯ 1. One", "  2. Two", RULE, "  3. Chat"];
-        assert_eq!(Composer::Ruled { prompts: &["❯"] }.find(&question), None);
+        assert_eq!(Composer::Ruled { prompts: &["❯"] }.find(&question, None), None);
     }
 
     #[test]
     fn a_rule_drawn_by_a_status_line_is_passed_over() {
         let lines = [RULE, "❯\u{a0}draft", RULE, "  hint", RULE];
-        assert_eq!(Composer::Ruled { prompts: &["❯"] }.find(&lines).map(|found| found.end), Some(2));
+        assert_eq!(Composer::Ruled { prompts: &["❯"] }.find(&lines, None).map(|found| found.end), Some(2));
     }
 
     #[test]
     fn a_prompt_has_only_indented_rows_below() {
         let lines = ["› first", "", "• answer", "", "› draft", "  second line", "", "  model · ~/app"];
-        let found = Composer::Prompt { glyph: '›' }.find(&lines).expect("a composer");
+        let found = Composer::Prompt { glyph: '›' }.find(&lines, None).expect("a composer");
         assert_eq!((found.first, found.end), (4, 6));
-        assert_eq!(Composer::Prompt { glyph: '›' }.find(&["› sent", "• answer"]), None);
+        assert_eq!(Composer::Prompt { glyph: '›' }.find(&["› sent", "• answer"], None), None);
+    }
+
+    #[test]
+    fn the_cursor_names_the_prompt_whatever_a_shell_wrote_below() {
+        let lines = ["› sent", "• answer", "", "› fg to do anything", "sh-5$ default · ~/app", "  ? for shortcuts"];
+        let composer = Composer::Prompt { glyph: '›' };
+        assert_eq!(composer.find(&lines, None), None);
+        let at =
+            |column, row| composer.find(&lines, Some(Cursor { column, row })).map(|found| (found.first, found.footer));
+        assert_eq!((at(2, 3), at(0, 3), at(8, 4)), (Some((3, 4)), None, None));
     }
 
     #[test]
     fn a_barred_composer_ends_in_its_foot() {
         let lines = ["  ┃", "  ┃  draft", "  ╹▀▀▀▀", "   ~/app   ctrl+p commands"];
         let composer = Composer::Barred { foot: "╹▀", bar: '┃' };
-        assert_eq!(composer.find(&lines).map(|found| (found.first, found.end)), Some((0, 2)));
-        assert_eq!(composer.find(&lines[..2]), None);
+        assert_eq!(composer.find(&lines, None).map(|found| (found.first, found.end)), Some((0, 2)));
+        assert_eq!(composer.find(&lines[..2], None), None);
     }
 
     #[test]
     fn a_prompt_under_a_rule() {
         let lines = [RULE, " auto mode", "", " >   Type", "", " ~/app"];
         let composer = Composer::UnderRule { prompts: &[">"], within: 3 };
-        assert_eq!(composer.find(&lines).map(|found| found.first), Some(3));
-        assert_eq!(composer.find(&[RULE, "text", "more", "more", "> late"]), None);
+        assert_eq!(composer.find(&lines, None).map(|found| found.first), Some(3));
+        assert_eq!(composer.find(&[RULE, "text", "more", "more", "> late"], None), None);
     }
 }

@@ -5,6 +5,7 @@
 //! composer, quoted output and prose are never looked at. A known agent without its composer is never idle.
 
 mod agents;
+mod foreground;
 mod layout;
 mod pattern;
 mod rule;
@@ -12,7 +13,6 @@ mod screen;
 mod shell;
 
 use jig_session_schema::live::{PaneStatus, StatusSource};
-use pattern::Pattern;
 use rule::{Agent, Rule, Signal, View};
 use screen::Screen;
 use shell::Kind;
@@ -30,8 +30,51 @@ pub struct PaneObservation<'a> {
     pub dead: bool,
     /// `alternate_on`: a full-screen program draws.
     pub alternate: bool,
+    /// Where the cursor stands; none when that is not known.
+    pub cursor: Option<Cursor>,
+    /// How many children the pane's shell has; none when that is not known.
+    pub shell_children: Option<usize>,
+    /// What runs on the pane's terminal; none when the table of processes was not read.
+    pub processes: Option<TerminalProcesses>,
     /// The visible screen, escape sequences allowed.
     pub text: &'a str,
+}
+
+/// A place on the screen, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// `cursor_x`.
+    pub column: usize,
+    /// `cursor_y`.
+    pub row: usize,
+}
+
+/// What the table of processes says of a pane's terminal. Names and titles outlive programs, processes do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TerminalProcesses {
+    /// The agent whose process is in the foreground, or below the shell that is.
+    pub agent: Option<&'static str>,
+    /// That process is stopped: by Ctrl+Z, or by a signal from elsewhere.
+    pub stopped: bool,
+    /// That process runs in the background, below the shell that has the terminal.
+    pub background: bool,
+    /// The foreground group holds more than one shell.
+    pub others: bool,
+    /// The shell in the foreground runs a script or `-c`.
+    pub script: bool,
+    /// Whether a line editor reads the terminal key by key, as interactive shells do at their prompt and nowhere
+    /// else; none when that could not be read.
+    pub line_editor: Option<bool>,
+}
+
+impl PaneObservation<'_> {
+    /// Whether the shell in the foreground is there alone: nothing that it has started holds the terminal.
+    fn shell_alone(&self) -> bool {
+        match self.processes {
+            Some(processes) => !processes.others,
+            None => self.shell_children == Some(0),
+        }
+    }
 }
 
 /// A pane's status and where it comes from.
@@ -59,10 +102,8 @@ mod reasons {
     pub(super) const IDLE: &str = "current idle prompt or completed goal in pane text";
     pub(super) const SHELL: &str = "shell or composer prompt";
     pub(super) const PROGRAM: &str = "non-shell foreground command";
+    pub(super) const STOPPED: &str = "the agent's process is stopped";
 }
-
-/// Cursors that choices of any program are drawn with.
-const CURSORS: &[char] = &['❯', '›', '>', '→', '●', '▸', '▶', '»'];
 
 /// Classifies one pane.
 pub fn classify(pane: &PaneObservation<'_>) -> Classification {
@@ -77,21 +118,85 @@ pub fn classify(pane: &PaneObservation<'_>) -> Classification {
         };
     }
     let text = clean(pane.text);
-    let screen = Screen::new(&text);
+    let screen = Screen::new(&text, pane.cursor);
+    if let Some(found) = pane.processes.and_then(|processes| foreground::in_agent(pane, &processes, &screen)) {
+        return found;
+    }
     match shell::kind(pane.command) {
-        Kind::Shell => in_shell(pane, &screen),
-        Kind::Carrier => in_carrier(pane, &screen),
-        Kind::Multiplexer => in_multiplexer(&screen),
+        Kind::Shell => foreground::in_shell(pane, &screen),
+        Kind::Carrier => foreground::in_carrier(pane, &screen),
+        Kind::Multiplexer => foreground::in_multiplexer(&screen),
         // A viewer that fills the screen shows other people's questions.
-        Kind::Viewer if pane.alternate => other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "viewer"),
-        Kind::Viewer => in_program(&screen, false),
+        Kind::Viewer if pane.alternate => {
+            foreground::other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "viewer")
+        }
+        Kind::Viewer => foreground::in_program(&screen, false),
         Kind::Program => match by_command(pane.command) {
             Some(agent) => through(View::new(agent, pane.title, &screen), agent),
             None => by_title(pane.title, &screen)
                 .or_else(|| by_drawing(pane.title, &screen))
-                .unwrap_or_else(|| in_program(&screen, true)),
+                .unwrap_or_else(|| foreground::in_program(&screen, true)),
         },
     }
+}
+
+impl Default for Classification {
+    fn default() -> Self {
+        foreground::other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "not looked at")
+    }
+}
+
+impl Classification {
+    /// An agent whose process is stopped. Its last frame may stay on the screen, and the shell may have the terminal;
+    /// the pane is not free, because closing it would end the agent.
+    pub(crate) fn stopped() -> Self {
+        foreground::other(PaneStatus::Active, reasons::STOPPED, StatusSource::Command, "stopped process")
+    }
+
+    /// What the pane is taken for although the status file of the agent in it says otherwise: the screen and the
+    /// processes win where the file would make a pane look free, or hide a dialog, and where it says nothing. None: the
+    /// file decides.
+    pub fn overrules(&self, pane: &PaneObservation<'_>, agent: &str, file: Option<PaneStatus>) -> Option<Self> {
+        let away = |found: TerminalProcesses| found.stopped || (found.background && file != Some(PaneStatus::Active));
+        if pane.processes.is_some_and(|found| found.agent.is_some() && away(found)) {
+            return Some(*self);
+        }
+        let known = by_name(agent);
+        let text = clean(pane.text);
+        let screen = Screen::new(&text, pane.cursor);
+        let seen = match known {
+            Some(agent) => through(View::new(agent, pane.title, &screen), agent),
+            None => *self,
+        };
+        let wins = match (file, seen.status) {
+            (None, _) | (Some(PaneStatus::Idle), PaneStatus::NeedsAttention) => true,
+            (Some(PaneStatus::Idle), PaneStatus::Active) | (Some(PaneStatus::Active), PaneStatus::NeedsAttention) => {
+                known.is_some()
+            }
+            _ => false,
+        };
+        wins.then_some(seen)
+    }
+}
+
+/// STUB
+pub fn agent_of_process(name: &str, command: &[String]) -> Option<&'static str> {
+    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let mut words = vec![name.to_owned()];
+    words.extend(command.first().map(|word| base(word)));
+    if ["node", "python3", "bun", "MainThread"].contains(&name) {
+        words.extend(command.iter().skip(1).find(|word| !word.starts_with('-')).map(|word| base(word)));
+    }
+    words.iter().find_map(|word| by_command(word)).map(|agent| agent.name)
+}
+
+/// Whether a process of this name is a shell.
+pub fn is_shell(name: &str) -> bool {
+    shell::kind(name) == Kind::Shell
+}
+
+fn by_name(name: &str) -> Option<&'static Agent> {
+    agents::ALL.into_iter().find(|agent| agent.name == name)
 }
 
 /// The agent that a command names: by its own name, by its name with a platform behind it
@@ -127,8 +232,9 @@ fn by_drawing(title: &str, screen: &Screen<'_>) -> Option<Classification> {
 /// Reads a screen by one agent's rules.
 fn through(view: View<'_>, agent: &'static Agent) -> Classification {
     let decided = view.decide().map(|rule: &Rule| (rule.signal, rule.name));
-    let (signal, rule) = decided.unwrap_or(match view.composer {
+    let (signal, rule) = decided.unwrap_or_else(|| match view.composer {
         Some(_) => (Signal::Idle, "composer"),
+        None if view.asks() => (Signal::Attention, "question instead of the composer"),
         None => (Signal::Working, "no composer"),
     });
     let composer = view.composer.is_some() && signal != Signal::Attention;
@@ -146,70 +252,4 @@ fn status_of(signal: Signal) -> (PaneStatus, &'static str, StatusSource) {
         Signal::Working => (PaneStatus::Active, reasons::WORKING, StatusSource::Screen),
         Signal::Idle => (PaneStatus::Idle, reasons::IDLE, StatusSource::Screen),
     }
-}
-
-/// A classification of a program that is no agent.
-fn other(status: PaneStatus, reason: &'static str, source: StatusSource, rule: &'static str) -> Classification {
-    Classification { status, reason, source, agent: None, composer: false, rule }
-}
-
-/// A shell in the foreground: its prompt ends the screen, or a program that it carries shows through.
-fn in_shell(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
-    let last = screen.last().unwrap_or_default();
-    if !pane.alternate && shell::prompt(last) {
-        return other(PaneStatus::Idle, reasons::SHELL, StatusSource::Command, "shell prompt");
-    }
-    // A script that wraps an agent keeps the shell's name in the foreground.
-    if let Some(found) = by_drawing(pane.title, screen) {
-        return found;
-    }
-    if shell::question(last) || shell::asks_for_text(last) || dialog(screen) {
-        return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "question");
-    }
-    if pane.alternate {
-        // A pipeline whose first program has ended, a chooser among them.
-        let waits = shell::prompt(last);
-        return match waits {
-            true => other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "full-screen prompt"),
-            false => other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Screen, "full-screen program"),
-        };
-    }
-    other(PaneStatus::Idle, reasons::SHELL, StatusSource::Command, "shell")
-}
-
-/// Another machine's or user's terminal.
-fn in_carrier(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
-    let last = screen.last().unwrap_or_default();
-    if !pane.alternate && shell::prompt(last) {
-        return other(PaneStatus::Idle, reasons::SHELL, StatusSource::Screen, "carried shell prompt");
-    }
-    by_title(pane.title, screen).or_else(|| by_drawing(pane.title, screen)).unwrap_or_else(|| in_program(screen, true))
-}
-
-/// A multiplexer inside the pane: only its visible pane can be seen, and keys may go elsewhere, so it is never idle.
-fn in_multiplexer(screen: &Screen<'_>) -> Classification {
-    let inner = screen.without_last();
-    let inner = by_drawing("", &inner).unwrap_or_else(|| in_program(&inner, true));
-    match inner.status {
-        PaneStatus::Idle => other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "multiplexer"),
-        _ => inner,
-    }
-}
-
-/// A program that nothing is known of.
-fn in_program(screen: &Screen<'_>, dialogs: bool) -> Classification {
-    let last = screen.last().unwrap_or_default();
-    if shell::question(last) {
-        return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "question");
-    }
-    if dialogs && dialog(screen) {
-        return other(PaneStatus::NeedsAttention, reasons::ATTENTION, StatusSource::Screen, "dialog");
-    }
-    other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "program")
-}
-
-/// Keys that answer a dialog at the bottom, or a choice with a cursor.
-fn dialog(screen: &Screen<'_>) -> bool {
-    Pattern::Keys.matches(&layout::lowest(screen.lines(), 2))
-        || Pattern::Menu(CURSORS).matches(&layout::lowest(screen.lines(), 8))
 }

@@ -80,13 +80,21 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     pub(crate) fn new(agent: &'static Agent, title: &'a str, screen: &'a Screen<'a>) -> Self {
         let lines = screen.lines();
-        let composer = agent.composer.iter().find_map(|composer| composer.find(lines));
+        let composer = agent.composer.iter().find_map(|composer| composer.find(lines, screen.cursor()));
         Self { agent, title, lines, composer }
     }
 
     /// The first rule that matches.
     pub(crate) fn decide(&self) -> Option<&'static Rule> {
         self.agent.rules.iter().find(|rule| self.all(rule.when))
+    }
+
+    /// Whether the lowest lines ask something: a question of the program, a choice with a cursor, or its keys.
+    pub(crate) fn asks(&self) -> bool {
+        let lowest = lowest(self.lines, 3);
+        Pattern::Question.matches(&lowest)
+            || lowest.iter().any(|line| super::shell::choice_of_answers(line))
+            || super::foreground::dialog(self.lines)
     }
 
     /// Whether the agent's own drawing is on the screen.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::Cursor;
+
 /// A pane's text as lines: right-trimmed, blank rows at the bottom left out.
 ///
 /// Agents are often not anchored to the bottom of their pane, so "the last row" always means the last
@@ -9,16 +11,36 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(crate) struct Screen<'a> {
     lines: Vec<&'a str>,
+    cursor: Option<Cursor>,
 }
 
 impl<'a> Screen<'a> {
     /// Cuts cleaned text (see [`clean`]) into lines.
-    pub(crate) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str, cursor: Option<Cursor>) -> Self {
         let mut lines: Vec<&str> = text.split('\n').map(trim_end).collect();
         while lines.last().is_some_and(|line| line.is_empty()) {
             lines.pop();
         }
-        Self { lines }
+        Self { lines, cursor }
+    }
+
+    /// Where the cursor stands, when that is known.
+    pub(crate) fn cursor(&self) -> Option<Cursor> {
+        self.cursor
+    }
+
+    /// The cursor's row up to the cursor. A wide character counts as one column, so a row may be given too long,
+    /// never too short.
+    pub(crate) fn before_cursor(&self) -> &'a str {
+        let Some(cursor) = self.cursor else { return "" };
+        let row = self.lines.get(cursor.row).copied().unwrap_or_default();
+        row.char_indices().nth(cursor.column).map_or(row, |(at, _)| &row[..at])
+    }
+
+    /// The last line above the cursor's row that shows something.
+    pub(crate) fn last_above_cursor(&self) -> &'a str {
+        let row = self.cursor.map_or(0, |cursor| cursor.row.min(self.lines.len()));
+        self.lines[..row].iter().rev().copied().find(|line| !bare(line).is_empty()).unwrap_or_default()
     }
 
     /// The lines, top to bottom.
@@ -33,7 +55,7 @@ impl<'a> Screen<'a> {
         while lines.last().is_some_and(|line| line.is_empty()) {
             lines.pop();
         }
-        Self { lines }
+        Self { lines, cursor: self.cursor }
     }
 
     /// The last line that shows something.
@@ -120,15 +142,24 @@ mod tests {
 
     #[test]
     fn blank_rows_at_the_bottom_do_not_count() {
-        let screen = Screen::new("a\n\nb  \n\n   \n");
+        let screen = Screen::new("a\n\nb  \n\n   \n", None);
         assert_eq!(screen.lines(), ["a", "", "b"]);
         assert_eq!(screen.last(), Some("b"));
         assert_eq!(screen.without_last().lines(), ["a"]);
-        assert_eq!(Screen::new("\n\n").last(), None);
+        assert_eq!(Screen::new("\n\n", None).last(), None);
+    }
+
+    #[test]
+    fn the_cursors_row_ends_at_the_cursor() {
+        let at = |column, row| Screen::new("first?\n\n > sh-5$ r message\n", Some(Cursor { column, row }));
+        assert_eq!(at(8, 2).before_cursor(), " > sh-5$");
+        assert_eq!((at(90, 2).before_cursor(), at(3, 9).before_cursor()), (" > sh-5$ r message", ""));
+        assert_eq!((at(0, 2).last_above_cursor(), at(0, 0).last_above_cursor()), ("first?", ""));
+        assert_eq!(at(0, 9).last_above_cursor(), " > sh-5$ r message");
     }
 
     #[test]
     fn the_blank_of_a_composer_is_kept() {
-        assert_eq!(Screen::new("❯\u{a0}").lines(), ["❯\u{a0}"]);
+        assert_eq!(Screen::new("❯\u{a0}", None).lines(), ["❯\u{a0}"]);
     }
 }

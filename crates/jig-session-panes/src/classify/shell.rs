@@ -107,16 +107,45 @@ const PROMPT_START: [char; 7] = ['❯', '➜', 'λ', '»', '▶', '╰', '└'];
 pub(crate) fn prompt(line: &str) -> bool {
     let text = trimmed(line);
     let Some(last) = text.chars().next_back() else { return false };
-    if PROMPT_END.contains(&last) || text.starts_with(PROMPT_START) {
+    if PROMPT_END.contains(&last) && !percentage(text) || text.starts_with(PROMPT_START) {
         return true;
     }
-    // `user@host:path$ typed text`, `$ typed text`.
+    // `user@host:path$ typed text`, `bash-5.2$ typed text`, `$ typed text`.
     let mut words = text.split(is_blank).filter(|word| !word.is_empty());
-    words.clone().next().is_some_and(|first| matches!(first, "$" | "%" | "#" | ">"))
-        || words.by_ref().take(4).any(|word| {
-            word.ends_with(['$', '#', '%', '>', '❯'])
-                && (word.contains('@') || word.contains('/') || word.contains('~'))
-        })
+    words.next().is_some_and(|first| matches!(first, "$" | "%" | "#" | ">")) || names_itself(line)
+}
+
+/// Whether a line begins with a prompt that names a machine, a folder or a shell, which nothing but a shell writes.
+pub(crate) fn names_itself(line: &str) -> bool {
+    line.split(is_blank)
+        .filter(|word| !word.is_empty())
+        .take(4)
+        .any(|word| word.ends_with(['$', '#', '%', '>', '❯']) && (word.contains(['@', '/', '~']) || names_shell(word)))
+}
+
+/// Ends in a number of percent: how far something has come.
+fn percentage(text: &str) -> bool {
+    let number = text.strip_suffix('%').map(|head| head.rsplit(is_blank).next().unwrap_or(head));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+/// `bash-5.2$`, `sh#`: a shell's name with its version, as a shell without a prompt of its own says it.
+fn names_shell(word: &str) -> bool {
+    let name = &word[..word.len() - word.chars().next_back().map_or(0, char::len_utf8)];
+    let name = name.split_once('-').map_or(name, |(name, _)| name);
+    !name.is_empty() && SHELLS.contains(&name)
+}
+
+/// Whether this shell reads its commands through a line editor, so that the terminal's mode tells its prompt from
+/// what it runs itself. `sh` may be one that has none.
+pub(crate) fn edits_lines(command: &str) -> bool {
+    let name = command.trim_start_matches('-');
+    SHELLS.contains(&name) && !["", "sh", "dash", "ash", "login"].contains(&name)
+}
+
+/// `[y/N]`, `(yes/no)` at the end of a line, behind words.
+pub(crate) fn choice_of_answers(line: &str) -> bool {
+    choice(trimmed(line).trim_end_matches([':', ' ', '>', '?']))
 }
 
 /// Whether a line asks a person something: it ends in a question mark or in a choice of answers, asks for a
@@ -195,6 +224,9 @@ mod tests {
             "$",
             "dev@devbox:~/app$ git status",
             "(venv) dev@devbox:~/app$ echo really?",
+            "bash-5.2$ git commit -m 'does it?",
+            "(venv) bash-5.2# read the [y/N]",
+            "host%",
             "[dev@devbox app]$",
         ] {
             assert!(prompt(line), "{line}");
@@ -202,6 +234,8 @@ mod tests {
         for line in [
             "",
             "test case 3 ... ok",
+            "Downloading  41%",
+            "C# or F#?",
             "Do you want to proceed? [y/N]",
             "Ok to proceed? (y)",
             "dev@localhost's password:",

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::{Server, TmuxError};
+use crate::classify::Cursor;
 
 /// The screens of one call.
 #[derive(Debug, Default)]
@@ -17,6 +18,7 @@ pub struct Capture {
 struct Frame {
     dead: bool,
     alternate: bool,
+    cursor: Option<Cursor>,
     text: Range<usize>,
 }
 
@@ -27,6 +29,8 @@ pub struct CapturedPane<'a> {
     pub dead: bool,
     /// `alternate_on` at that moment.
     pub alternate: bool,
+    /// `cursor_x` and `cursor_y` at that moment.
+    pub cursor: Option<Cursor>,
     /// The visible screen.
     pub bytes: &'a [u8],
 }
@@ -35,7 +39,12 @@ impl Capture {
     /// The screen of a pane; none when the pane was gone.
     pub fn get(&self, pane_id: &str) -> Option<CapturedPane<'_>> {
         let frame = self.panes.get(pane_id)?;
-        Some(CapturedPane { dead: frame.dead, alternate: frame.alternate, bytes: &self.output[frame.text.clone()] })
+        Some(CapturedPane {
+            dead: frame.dead,
+            alternate: frame.alternate,
+            cursor: frame.cursor,
+            bytes: &self.output[frame.text.clone()],
+        })
     }
 }
 
@@ -62,7 +71,7 @@ pub fn batch<'a>(nonce: &str, panes: impl Iterator<Item = &'a str>) -> String {
         }
         let _ = writeln!(
             batch,
-            "display-message -p -t '{pane}' '@{nonce} #{{pane_id}} #{{pane_dead}} #{{alternate_on}}'\ncapture-pane -p -t '{pane}'"
+            "display-message -p -t '{pane}' '@{nonce} #{{pane_id}} #{{pane_dead}} #{{alternate_on}} #{{cursor_x}} #{{cursor_y}}'\ncapture-pane -p -t '{pane}'"
         );
     }
     batch
@@ -72,28 +81,31 @@ pub fn batch<'a>(nonce: &str, panes: impl Iterator<Item = &'a str>) -> String {
 fn split(output: Vec<u8>, nonce: &str) -> Capture {
     let marker = format!("@{nonce} ");
     let mut panes = HashMap::new();
-    let mut open: Option<(String, bool, bool, usize)> = None;
+    let mut open: Option<(String, Frame)> = None;
     let mut at = 0;
     while at < output.len() {
         let end = output[at..].iter().position(|&byte| byte == b'\n').map_or(output.len(), |length| at + length);
         if let Some(head) = output[at..end].strip_prefix(marker.as_bytes()) {
-            if let Some((pane, dead, alternate, start)) = open.take() {
-                panes.insert(pane, Frame { dead, alternate, text: start..at });
+            if let Some((pane, mut frame)) = open.take() {
+                frame.text.end = at;
+                panes.insert(pane, frame);
             }
-            let head = String::from_utf8_lossy(head);
-            let mut words = head.split(' ');
-            if let Some(pane) = words.next() {
-                let dead = words.next() == Some("1");
-                let alternate = words.next() == Some("1");
-                open = Some((pane.to_owned(), dead, alternate, (end + 1).min(output.len())));
-            }
+            open = header(&String::from_utf8_lossy(head), (end + 1).min(output.len())..output.len());
         }
         at = end + 1;
     }
-    if let Some((pane, dead, alternate, start)) = open {
-        panes.insert(pane, Frame { dead, alternate, text: start..output.len() });
-    }
+    panes.extend(open);
     Capture { output, panes }
+}
+
+/// Reads a marker's words; its text goes on to the next one.
+fn header(head: &str, text: Range<usize>) -> Option<(String, Frame)> {
+    let mut words = head.split(' ');
+    let pane = words.next()?.to_owned();
+    let (dead, alternate) = (words.next() == Some("1"), words.next() == Some("1"));
+    let mut number = || words.next()?.parse().ok();
+    let cursor = number().zip(number()).map(|(column, row)| Cursor { column, row });
+    Some((pane, Frame { dead, alternate, cursor, text }))
 }
 
 #[cfg(test)]
@@ -102,13 +114,18 @@ mod tests {
 
     #[test]
     fn frames_are_cut_at_the_markers() {
-        let output = b"@n0 %1 0 1\nfirst\n@x %9 forged\n@n0 %2 1 0\n@n0 %3 0 0\nlast\n".to_vec();
+        let output = b"@n0 %1 0 1 7 2\nfirst\n@x %9 forged\n@n0 %2 1 0\n@n0 %3 0 0\nlast\n".to_vec();
         let capture = split(output, "n0");
         assert_eq!(
             capture.get("%1"),
-            Some(CapturedPane { dead: false, alternate: true, bytes: b"first\n@x %9 forged\n" })
+            Some(CapturedPane {
+                dead: false,
+                alternate: true,
+                cursor: Some(Cursor { column: 7, row: 2 }),
+                bytes: b"first\n@x %9 forged\n"
+            })
         );
-        assert_eq!(capture.get("%2"), Some(CapturedPane { dead: true, alternate: false, bytes: b"" }));
+        assert_eq!(capture.get("%2"), Some(CapturedPane { dead: true, alternate: false, cursor: None, bytes: b"" }));
         assert_eq!(capture.get("%3").map(|shot| shot.bytes), Some(&b"last\n"[..]));
         assert_eq!(capture.get("%9"), None);
     }

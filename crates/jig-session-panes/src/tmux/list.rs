@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Server, TmuxError};
+use crate::classify::Cursor;
 
 /// What tmux says about one pane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +32,12 @@ pub struct PaneFacts {
     pub alternate: bool,
     /// `#{pane_pid}`, the process tmux started in the pane.
     pub pid: u32,
+    /// `#{pane_tty}`: the pane's terminal.
+    pub tty: String,
     /// `#{pane_title}`, verbatim.
     pub title: String,
+    /// Where the cursor stood when the screen was captured.
+    pub cursor: Option<Cursor>,
 }
 
 impl PaneFacts {
@@ -42,10 +47,10 @@ impl PaneFacts {
     }
 }
 
-/// What the list call asks for: numbers first, then five texts, each behind its length in bytes.
+/// What the list call asks for: numbers first, then six texts, each behind its length in bytes.
 pub const FORMAT: &str = "#{pane_id},#{pane_dead},#{pane_dead_status},#{pane_active},#{alternate_on},#{pane_pid},\
 #{window_index},#{pane_index};#{n:session_name}:#{session_name}#{n:pane_current_command}:#{pane_current_command}\
-#{n:pane_current_path}:#{pane_current_path}#{n:pane_start_path}:#{pane_start_path}#{n:pane_title}:#{pane_title}";
+#{n:pane_current_path}:#{pane_current_path}#{n:pane_start_path}:#{pane_start_path}#{n:pane_tty}:#{pane_tty}#{n:pane_title}:#{pane_title}";
 
 /// Lists the panes of a server; none when there is no server.
 ///
@@ -65,6 +70,10 @@ pub fn list(server: &Server, all_targets: bool) -> Result<Vec<PaneFacts>, TmuxEr
             Err(TmuxError::Refused(answer.errors))
         };
     }
+    if answer.output.is_empty() && !answer.errors.is_empty() {
+        // Some refusals end with exit code 0; a server with sessions always lists a pane.
+        return Err(TmuxError::Refused(answer.errors));
+    }
     let mut panes = parse(&answer.output).ok_or(TmuxError::Form)?;
     if !all_targets {
         let mut seen = HashSet::new();
@@ -73,12 +82,12 @@ pub fn list(server: &Server, all_targets: bool) -> Result<Vec<PaneFacts>, TmuxEr
     Ok(panes)
 }
 
-/// No server runs, in the words of the tmux client and of the C library.
+/// No server runs, or one without sessions, in the words of the tmux client and of the C library.
 fn absent(errors: &str) -> bool {
     errors.starts_with("no server running")
         || errors.contains("(No such file or directory)")
         || errors.contains("(Connection refused)")
-        || errors.starts_with("no current session")
+        || ["no current session", "no current target", "no sessions"].iter().any(|words| errors.starts_with(words))
 }
 
 fn went_away(errors: &str) -> bool {
@@ -127,7 +136,9 @@ fn record(bytes: &[u8]) -> Option<(PaneFacts, &[u8])> {
         active: active == "1",
         alternate: alternate == "1",
         pid,
+        tty: text()?,
         title: text()?,
+        cursor: None,
     };
     let rest = rest.strip_prefix(b"\n")?;
     Some((pane, rest))
@@ -147,15 +158,15 @@ mod tests {
 
     #[test]
     fn a_record_holds_any_text() {
-        let bytes = "%3,1,7,1,0,42,2,0;6:open-a4:bash0:5:/a\n\tb10:ti;,%1日\n\u{202e}\n%4,0,,0,1,43,0,0;1:s0:0:0:0:\n";
+        let bytes = "%3,1,7,1,0,42,2,0;6:open-a4:bash0:5:/a\n\tb10:/dev/pts/310:ti;,%1日\n\u{202e}\n%4,0,,0,1,43,0,0;1:s0:0:0:0:0:\n";
         let bytes = bytes.replace("10:ti", &format!("{}:ti", "ti;,%1日\n\u{202e}".len()));
         let panes = parse(bytes.as_bytes()).expect("two records");
         assert_eq!(panes.len(), 2);
         let pane = &panes[0];
         assert_eq!((pane.target().as_str(), pane.pane_id.as_str(), pane.pid), ("open-a:2.0", "%3", 42));
         assert_eq!(
-            (pane.path.as_str(), pane.start_path.as_str(), pane.title.as_str()),
-            ("", "/a\n\tb", "ti;,%1日\n\u{202e}")
+            (pane.path.as_str(), pane.start_path.as_str(), pane.tty.as_str(), pane.title.as_str()),
+            ("", "/a\n\tb", "/dev/pts/3", "ti;,%1日\n\u{202e}")
         );
         assert_eq!((pane.dead, pane.dead_status, pane.active, pane.alternate), (true, Some(7), true, false));
         assert_eq!(panes[1].dead_status, None);
@@ -171,6 +182,8 @@ mod tests {
 
     #[test]
     fn no_server_is_distinguished_from_a_failure() {
+        assert!(absent("no current target"));
+        assert!(!absent("access not allowed"));
         assert!(absent("no server running on /tmp/tmux-0/default"));
         assert!(absent("error connecting to /tmp/tmux-0/x (No such file or directory)"));
         assert!(!absent("error connecting to /tmp/tmux-0/x (Permission denied)"));

@@ -51,8 +51,8 @@ impl TmuxError {
                 Some("install tmux, or add its folder to PATH")
             }
             Self::Silent(_) => Some("see whether the server is stopped: its process must be in state S, not T"),
-            Self::Refused(text) if text.contains("ermission denied") => {
-                Some("the socket belongs to another user; name your own server with -L or -S")
+            Self::Refused(text) if text.contains("ermission denied") || text.contains("not allowed") => {
+                Some("the server belongs to another user; name your own with -L or -S")
             }
             Self::Form => Some("see tmux -V"),
             _ => None,
@@ -111,6 +111,10 @@ pub(super) fn run(args: &[OsString], input: &[u8], limit: Duration, group: Group
     if let Some(thread) = fed {
         // A tmux that ended early did not read everything; its exit code and stderr say why.
         let _ = thread.join();
+    }
+    if errors.contains("access not allowed") {
+        // The client ends with exit code 0.
+        return Err(TmuxError::Refused(errors));
     }
     Ok(TmuxOutput { code: status.code(), output, errors })
 }

@@ -1,6 +1,6 @@
 //! The checks of `bulk doctor`, one pane.
 
-use jig_session_panes::observe::Pane;
+use jig_session_panes::pane::Pane;
 use jig_session_schema::bulk::EntryCheck;
 
 fn check(name: &str, ok: bool, message: impl Into<String>) -> EntryCheck {

@@ -1,11 +1,13 @@
 //! Executes the steps of a plan through tmux, after verifying each pane again.
 
 use jig_session_panes::bulk::{Executor, Outcome, Step};
-use jig_session_panes::observe::{ObserveOptions, Pane, observe};
+use jig_session_panes::observe::{ObserveOptions, observe};
+use jig_session_panes::pane::Pane;
 use jig_session_schema::live::PaneStatus;
 
 use crate::app::App;
 use crate::commands::live::join;
+use crate::commands::live::terminals::ThisMachine;
 
 /// The panes of a plan on their server.
 pub(super) struct TmuxExecutor<'a> {
@@ -19,7 +21,7 @@ impl Executor for TmuxExecutor<'_> {
     /// The same pane, the same process in it, and a status that was selected.
     fn verify(&self, step: &Step) -> Result<(), String> {
         let Some(planned) = self.panes.get(step.index) else { return Err("not in the plan".to_owned()) };
-        let mut found = observe(self.setting, |facts, _| facts.pane_id == planned.facts.pane_id)
+        let mut found = observe(self.setting, &ThisMachine, |facts, _| facts.pane_id == planned.facts.pane_id)
             .map_err(|error| error.to_string())?;
         join::join(self.app, &mut found).map_err(|failure| failure.message)?;
         let Some(now) = found.first() else { return Err("the pane is gone".to_owned()) };

@@ -14,6 +14,7 @@ use jig_session_panes::observe;
 use jig_session_schema::bulk::Action;
 
 use super::live::options::{self, Selection, Tmux};
+use super::live::terminals::ThisMachine;
 use super::live::{join, print_pretty};
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let options = args.options()?;
     let setting = options::setting(app, &args.tmux, false);
     let listed = |facts: &_, project: &_| options.filter.matches_listed(&setting.projects, facts, project);
-    let mut panes = observe::observe(&setting, listed).map_err(options::failure)?;
+    let mut panes = observe::observe(&setting, &ThisMachine, listed).map_err(options::failure)?;
     join::join(app, &mut panes)?;
     let mut plan = Plan::new(&options, &setting.server, &setting.machine, panes, load(), app.now());
     if options.action == Action::Doctor {

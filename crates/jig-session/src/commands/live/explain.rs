@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use jig_session_panes::classify::{PaneObservation, classify};
+use jig_session_panes::classify::{Cursor, PaneObservation, classify};
 use jig_session_panes::text;
 use serde_json::json;
 
@@ -26,6 +26,12 @@ pub(super) struct Args {
     /// The pane is dead: #{pane_dead} is 1
     #[arg(long)]
     dead: bool,
+    /// Where the cursor stands, from 0,0: #{cursor_x},#{cursor_y}
+    #[arg(long, value_name = "COL,ROW", value_parser = cursor)]
+    cursor: Option<Cursor>,
+    /// How many child processes the pane's shell has
+    #[arg(long, value_name = "N")]
+    shell_children: Option<usize>,
     /// The pane's width in columns; kept in the report
     #[arg(long, value_name = "COLUMNS")]
     width: Option<u32>,
@@ -42,12 +48,18 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome {
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::new(Code::Io, format!("cannot read stdin: {error}")).errno(error.raw_os_error()))?;
     let screen = String::from_utf8_lossy(&bytes);
-    let screen = args.height.map_or(&*screen, |height| lowest(&screen, height as usize));
+    let cut = args.height.map_or(&*screen, |height| lowest(&screen, height as usize));
+    let above = screen[..screen.len() - cut.len()].matches('\n').count();
+    let cursor = args.cursor.map(|cursor| Cursor { row: cursor.row.saturating_sub(above), ..cursor });
+    let screen = cut;
     let pane = PaneObservation {
         command: &args.command,
         title: &args.title,
         dead: args.dead,
         alternate: args.alternate,
+        cursor,
+        shell_children: args.shell_children,
+        processes: None,
         text: screen,
     };
     let found = classify(&pane);
@@ -75,6 +87,15 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome {
         ))?;
     }
     Ok(Exit::OK)
+}
+
+/// Reads `COL,ROW`.
+fn cursor(text: &str) -> Result<Cursor, String> {
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let place = text.split_once(',').and_then(|(column, row)| number(column).zip(number(row)));
+    place
+        .map(|(column, row)| Cursor { column, row })
+        .ok_or_else(|| "must be a column and a row from 0, such as 10,23".to_owned())
 }
 
 /// The last `height` lines.

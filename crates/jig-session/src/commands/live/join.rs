@@ -1,12 +1,17 @@
 //! Panes joined with the status files of the sessions that live in them.
 //!
-//! A file counts for a pane when the identity of its process was proved and that process is the pane's first
-//! process or a descendant of it. A pane number alone decides nothing: tmux servers share numbers.
+//! A file counts for a pane when the identity of its process was proved, that process is the pane's first process or
+//! a descendant of it, and has the pane's terminal. A pane number alone decides nothing: tmux servers share numbers.
 
 use std::collections::HashMap;
 
+<<<<<<< HEAD
 use jig_session_liveness::{Machine, Processes};
 use jig_session_panes::observe::Pane;
+=======
+use jig_session_liveness::{Machine, Process};
+use jig_session_panes::pane::Pane;
+>>>>>>> 1071808 ([panes] The screen and the processes win where a status file would make a pane look free; a shell is a shell only when it has the terminal alone; nested tmux is looked through)
 use jig_session_schema::live::PaneStatus;
 use jig_session_schema::row::{Detail, Row, Verdict};
 use jig_session_schema::status::{Reason, State};
@@ -28,22 +33,35 @@ pub(crate) fn join(app: &App, panes: &mut [Pane]) -> Result<(), Failure> {
     let machine = Machine::new();
     // The session that needs a person comes first in the view, so it is the one its pane shows.
     for row in view.rows().filter(|row| counts(row)) {
-        let Some(pid) = row.pid else { continue };
-        let ancestors = || machine.ancestors(pid).into_iter().map(|process| process.pid);
-        let Some(indexes) = std::iter::once(pid).chain(ancestors()).find_map(|pid| by_pid.get(&pid)) else { continue };
-        for &index in indexes {
-            if panes[index].row.is_none() {
-                panes[index].row = Some(row.clone());
+        let Some(process) = row.pid.and_then(|pid| machine.process(pid).ok()) else { continue };
+        let mut chain = vec![process];
+        chain.extend(machine.ancestors(chain[0].pid));
+        let Some(at) = chain.iter().position(|process| by_pid.contains_key(&process.pid)) else { continue };
+        let in_run = |process: &Process| {
+            let command = jig_session_liveness::command_line(process.pid);
+            command.get(1).is_some_and(|word| word == "run")
+        };
+        if !claims(&chain[..=at], &in_run) {
+            continue;
+        }
+        for &index in by_pid.get(&chain[at].pid).into_iter().flatten() {
+            let pane = &mut panes[index];
+            if pane.row.is_none() {
+                pane.join(row.clone(), status(row));
             }
         }
     }
-    for pane in panes.iter_mut() {
-        if let Some(row) = &pane.row {
-            let (status, agent) = (status(row), row.agent_name());
-            pane.outrank(status, Some(&agent));
-        }
-    }
     Ok(())
+}
+
+/// Whether a process may claim the pane whose first process ends the chain of its ancestors: its controlling terminal
+/// is that one's, or leads there through `jig-session run`, which gives its program a terminal of its own. One that
+/// took a session of its own (`setsid`) or stands behind another multiplexer is not what the pane shows.
+fn claims(chain: &[Process], is_run: &dyn Fn(&Process) -> bool) -> bool {
+    let Some((process, pane)) = chain.first().zip(chain.last()) else { return false };
+    let ours = |process: &&Process| process.command.starts_with("jig-session") && is_run(process);
+    let terminal = chain.iter().filter(ours).next_back().map_or(process.terminal, |run| run.terminal);
+    terminal == pane.terminal
 }
 
 /// Whether both folders of status files are missing or empty: then there is nothing to look at.
@@ -55,17 +73,59 @@ fn nothing_published(app: &App) -> bool {
     })
 }
 
-/// Whether a row's file may speak for a pane. A stopped process left its terminal to the shell.
+/// Whether a row tells which session runs in a pane: its agent's process is proved to live.
 fn counts(row: &Row) -> bool {
-    row.verdict == Verdict::Alive && row.detail.as_ref().is_none_or(|detail| *detail != Detail::STOPPED)
+    row.verdict == Verdict::Alive || unpublished(row)
 }
 
-/// What a status file says in the words of a pane.
-pub(crate) fn status(row: &Row) -> PaneStatus {
+/// The agent lives, and nobody keeps its file up to date: the file names the agent, its state is an old one.
+fn unpublished(row: &Row) -> bool {
+    row.verdict == Verdict::Unknown && row.detail.as_ref().is_some_and(|detail| *detail == Detail::NO_PUBLISHER)
+}
+
+/// What a status file says in the words of a pane; none when its state is an old one.
+fn status(row: &Row) -> Option<PaneStatus> {
+    if unpublished(row) {
+        return None;
+    }
     let waits = [Reason::APPROVAL, Reason::QUESTION, Reason::TRUST, Reason::UNKNOWN];
-    match (&row.attention, row.state) {
+    Some(match (&row.attention, row.state) {
         (Some(attention), _) if waits.contains(&attention.reason) => PaneStatus::NeedsAttention,
         (_, State::Busy) => PaneStatus::Active,
         (_, State::Idle) => PaneStatus::Idle,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(command: &str, terminal: Option<u64>) -> Process {
+        Process {
+            pid: 1,
+            parent: None,
+            command: command.to_owned(),
+            state: jig_session_liveness::ProcessState::Live,
+            session: None,
+            terminal,
+            start: String::new(),
+            started_ms: None,
+        }
+    }
+
+    #[test]
+    fn a_pane_is_claimed_through_its_terminal() {
+        let chain = |processes: &[(&str, Option<u64>)]| {
+            let chain: Vec<Process> = processes.iter().map(|(command, terminal)| process(command, *terminal)).collect();
+            claims(&chain, &|process| process.pid == 1)
+        };
+        assert!(chain(&[("bash", Some(1))]));
+        assert!(chain(&[("pi", Some(1)), ("bash", Some(1))]));
+        assert!(!chain(&[("pi", None), ("bash", Some(1))]), "setsid");
+        assert!(!chain(&[("pi", Some(2)), ("screen", Some(2)), ("bash", Some(1))]), "another multiplexer");
+        assert!(chain(&[("claude", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))]), "run");
+        let twice = [("claude", Some(3)), ("jig-session", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))];
+        assert!(chain(&twice), "run in run");
+        assert!(!chain(&[("pi", None), ("bash", Some(2)), ("jig-session", None), ("bash", Some(1))]));
     }
 }

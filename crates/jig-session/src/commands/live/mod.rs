@@ -5,10 +5,12 @@ mod explain;
 pub(crate) mod join;
 pub(crate) mod options;
 mod table;
+pub(crate) mod terminals;
 
 use std::time::Duration;
 
-use jig_session_panes::observe::{self, Pane};
+use jig_session_panes::observe;
+use jig_session_panes::pane::Pane;
 use jig_session_schema::live::LiveRow;
 
 use crate::app::App;
@@ -87,9 +89,10 @@ pub(crate) fn list(args: &List, app: &App) -> Outcome {
 fn rows(args: &List, app: &App) -> Result<Vec<LiveRow>, Failure> {
     let setting = options::setting(app, &args.tmux, args.all_targets);
     let filter = args.selection.filter()?;
-    let mut panes =
-        observe::observe(&setting, |facts, project| filter.matches_listed(&setting.projects, facts, project))
-            .map_err(options::failure)?;
+    let mut panes = observe::observe(&setting, &terminals::ThisMachine, |facts, project| {
+        filter.matches_listed(&setting.projects, facts, project)
+    })
+    .map_err(options::failure)?;
     if let Err(failure) = join::join(app, &mut panes) {
         // The screens are still there to be read; what acts on panes is stricter.
         app.note(&format!("warning: status files are left out: {}", failure.message));
