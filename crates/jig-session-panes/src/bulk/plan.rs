@@ -115,17 +115,19 @@ impl Plan {
         self.count(total);
     }
 
-    /// Puts the checks of `doctor` into an entry.
-    pub fn check(&mut self, index: usize, checks: Vec<EntryCheck>) {
-        if let Some(entry) = self.envelope.entries.get_mut(index) {
-            entry.checks = Some(checks);
+    /// Puts the checks of `doctor` into the entries and the summary.
+    pub fn check(&mut self, checks: impl Fn(&Pane) -> Vec<EntryCheck>) {
+        for (entry, pane) in self.envelope.entries.iter_mut().zip(&self.panes) {
+            entry.checks = Some(checks(pane));
         }
+        let total = self.envelope.summary.total_panes;
+        self.count(total);
     }
 
     /// Whether everything that was asked for was done: what the exit code says.
     pub fn well(&self) -> bool {
         if self.envelope.action.is_read_only() {
-            return true;
+            return !self.envelope.entries.iter().any(has_failed_check);
         }
         self.envelope.guard.ok
             && self.envelope.entries.iter().all(|entry| {
@@ -148,10 +150,16 @@ impl Plan {
         summary.queued = decided(EntryDecision::Queued);
         summary.skipped = decided(EntryDecision::Skipped);
         summary.refused = decided(EntryDecision::Refused) + ended(EntryOutcome::Refused);
-        summary.done = Some(ended(EntryOutcome::Done));
-        summary.failed = Some(ended(EntryOutcome::Failed));
+        let looked_at = entries.iter().filter(|entry| entry.captured_text.is_some() || entry.checks.is_some());
+        let (failed, well): (Vec<_>, Vec<_>) = looked_at.partition(|entry| has_failed_check(entry));
+        summary.done = Some(ended(EntryOutcome::Done) + well.len() as u64);
+        summary.failed = Some(ended(EntryOutcome::Failed) + failed.len() as u64);
         self.envelope.summary = summary;
     }
+}
+
+fn has_failed_check(entry: &Entry) -> bool {
+    entry.checks.iter().flatten().any(|check| !check.ok)
 }
 
 fn filters(filter: &Filter) -> Filters {

@@ -94,6 +94,9 @@ pub struct Classification {
     pub rule: &'static str,
 }
 
+/// The `statusReason` of a pane whose agent is stopped.
+pub const STOPPED: &str = "the agent's process is stopped";
+
 /// The contract's texts (`statusReason`).
 mod reasons {
     pub(super) const DEAD: &str = "tmux pane_dead=1";
@@ -102,7 +105,6 @@ mod reasons {
     pub(super) const IDLE: &str = "current idle prompt or completed goal in pane text";
     pub(super) const SHELL: &str = "shell or composer prompt";
     pub(super) const PROGRAM: &str = "non-shell foreground command";
-    pub(super) const STOPPED: &str = "the agent's process is stopped";
 }
 
 /// Classifies one pane.
@@ -150,7 +152,7 @@ impl Classification {
     /// An agent whose process is stopped. Its last frame may stay on the screen, and the shell may have the terminal;
     /// the pane is not free, because closing it would end the agent.
     pub(crate) fn stopped() -> Self {
-        foreground::other(PaneStatus::Active, reasons::STOPPED, StatusSource::Command, "stopped process")
+        foreground::other(PaneStatus::Active, STOPPED, StatusSource::Command, "stopped process")
     }
 
     /// What the pane is taken for although the status file of the agent in it says otherwise: the screen and the

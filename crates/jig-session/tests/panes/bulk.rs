@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Running, TestEnvironment, eventually};
-use crate::tmux::{Tmux, folder, start, wrap};
+use crate::tmux::{PI_AT_REST, Tmux, draws, folder, start, wrap};
 
 /// The machine that runs the tests may be busy: the guard is not what these tests are about.
 const CALM: [&str; 4] = ["--max-load-per-core", "100000", "--max-active-agents", "100000"];
@@ -107,25 +107,15 @@ fn a_pane_that_changed_before_its_turn_is_refused() {
     let Some(tmux) = start("a_pane_that_changed_before_its_turn_is_refused") else { return };
     let first = prompt(&tmux, "a");
     let replaced = prompt(&tmux, "b");
-    let fifo = tmux.env.work().join("go");
-    let made = tmux.env.command("mkfifo").arg(&fifo).status().expect("mkfifo can be started");
-    assert!(made.success());
-    let busy = tmux.new_session(
-        "c",
-        &tmux.env.work(),
-        &format!("exec sh -c 'printf \"$ \"; read x < {}; exec cat'", fifo.display()),
-    );
-    tmux.until(&busy, "#{pane_current_command}", "sh");
-    tmux.shows(&busy, "$");
+    let busy = prompt(&tmux, "c");
     // The first act changes the two panes behind it.
     let socket = tmux.socket.display();
     let script = format!(
         "case \"$*\" in *kill-pane*'{first}')\n\
          \"$real\" -S '{socket}' respawn-pane -k -t '{replaced}' 'exec env PS1=\"$ \" sh'\n\
-         echo go > '{}'\n\
+         \"$real\" -S '{socket}' send-keys -t '{busy}' 'exec cat' Enter\n\
          until [ \"$(\"$real\" -S '{socket}' display-message -p -t '{busy}' '#{{pane_current_command}}')\" = cat ]; do sleep 0.05; done\n\
-         esac",
-        fifo.display()
+         esac"
     );
     wrap(&tmux.env, &script);
     let run = bulk(&tmux, &["stop", "--status", "idle", "--concurrency", "1", "--yes"], 1);
@@ -183,10 +173,12 @@ fn capture_gives_the_text_and_doctor_looks() {
     let captured = bulk(&tmux, &["capture"], 0);
     assert_eq!(entry(&captured, &pane)["capturedText"], "one\n\ntwo");
     assert_eq!(entry(&captured, &pane)["checks"], Value::Null);
+    assert_eq!((&captured["summary"]["done"], &captured["summary"]["failed"]), (&json!(2), &json!(0)));
 
     let pid: u32 = tmux.tell(&pane, "#{pane_pid}").parse().expect("a number");
     tmux.env.write_status("s-1", &crate::common::status_document("s-1", pid));
-    let checked = bulk(&tmux, &["doctor"], 0);
+    let checked = bulk(&tmux, &["doctor"], 1);
+    assert_eq!((&checked["summary"]["done"], &checked["summary"]["failed"]), (&json!(0), &json!(2)));
     let ok = |pane: &str| -> Vec<(String, bool)> {
         let checks = entry(&checked, pane)["checks"].as_array().expect("a list").clone();
         checks
@@ -199,6 +191,17 @@ fn capture_gives_the_text_and_doctor_looks() {
     };
     assert_eq!(ok(&pane), expected([true, true, true, false, true]));
     assert_eq!(ok("%0"), expected([true, false, false, false, true]));
+}
+
+#[test]
+fn doctor_ends_with_zero_when_every_check_is_ok() {
+    let Some(tmux) = start("doctor_ends_with_zero_when_every_check_is_ok") else { return };
+    let pane = tmux.new_session("agent", &tmux.env.work(), &draws(PI_AT_REST));
+    tmux.shows(&pane, "200k");
+    let pid: u32 = tmux.tell(&pane, "#{pane_pid}").parse().expect("a number");
+    tmux.env.write_status("s-1", &crate::common::status_document("s-1", pid));
+    let checked = bulk(&tmux, &["doctor", "--project", "agent"], 0);
+    assert_eq!((&checked["summary"]["done"], &checked["summary"]["failed"]), (&json!(1), &json!(0)), "{checked}");
 }
 
 #[test]

@@ -54,10 +54,11 @@ fn rows_are_filtered_and_ordered() {
     let Some(tmux) = start("rows_are_filtered_and_ordered") else { return };
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     let open = folder(&tmux.env, "open-suite/packages/api");
-    tmux.new_session("worker", &open, "printf '$ '; exec sh -c 'read x'");
+    tmux.new_session("worker", &open, "exec env PS1='$ ' sh");
     let dead = tmux.new_session("a", &tmux.env.work(), "exit 3");
     tmux.until(&dead, "#{pane_dead}", "1");
     tmux.until("worker:", "#{pane_current_command}", "sh");
+    tmux.shows("worker:", "$");
     tmux.until("keep:", "#{pane_current_command}", "cat");
     for _ in 0..10 {
         tmux.run(&["new-window", "-d", "-t", "keep:", "exec cat"]);
@@ -164,8 +165,10 @@ fn the_status_file_of_a_panes_process_outranks_the_screen() {
     let pane = tmux.new_session("agent", &tmux.env.work(), "exec cat");
     let pid: u32 = tmux.tell(&pane, "#{pane_pid}").parse().expect("a number");
     assert_eq!(told(&tmux, &pane), words("active", "command", Value::Null));
-    publish(&tmux, pid, |document| document["agent"] = json!({ "name": "claude" }));
-    assert_eq!(told(&tmux, &pane), words("idle", "status-file", "claude"));
+    // No screen of this agent is known, so its file is believed.
+    let of = |document: &mut Value| document["agent"] = json!({ "name": "mine" });
+    publish(&tmux, pid, of);
+    assert_eq!(told(&tmux, &pane), words("idle", "status-file", "mine"));
     publish(&tmux, pid, |document| document["state"] = "busy".into());
     assert_eq!(told(&tmux, &pane), words("active", "status-file", "pi"));
     for reason in ["approval", "question", "trust", "unknown"] {
@@ -176,9 +179,10 @@ fn the_status_file_of_a_panes_process_outranks_the_screen() {
         assert_eq!(told(&tmux, &pane), words("needs_attention", "status-file", "pi"), "{reason}");
     }
     publish(&tmux, pid, |document| {
+        of(document);
         document["attention"] = json!({ "reason": "error", "since": document["stateAt"] });
     });
-    assert_eq!(told(&tmux, &pane), words("idle", "status-file", "pi"));
+    assert_eq!(told(&tmux, &pane), words("idle", "status-file", "mine"));
     assert_eq!(told(&tmux, "%0"), words("active", "command", Value::Null), "another pane's file says nothing");
 }
 

@@ -8,4 +8,5 @@ mod alias;
 mod bulk;
 mod faults;
 mod live;
+mod sources;
 mod tmux;

@@ -172,3 +172,14 @@ pub(crate) fn wrap(env: &TestEnvironment, script: &str) {
     folders.extend(std::env::split_paths(&path));
     env.set("PATH", std::env::join_paths(folders).expect("no folder holds a colon"));
 }
+
+/// Pi's editor at rest.
+pub(crate) const PI_AT_REST: &str =
+    " Done.\n\n────────────────────\n\n────────────────────\n~/app\n0.7%/200k (auto)   m\n";
+
+/// A program that draws this and then waits.
+pub(crate) fn draws(screen: &str) -> String {
+    assert!(!screen.contains(['\'', '\\']), "fit for printf between quotes");
+    let text = screen.replace('%', "%%").replace('\n', "\\n");
+    format!("printf '{text}'; exec cat")
+}

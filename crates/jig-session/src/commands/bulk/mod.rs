@@ -97,10 +97,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     join::join(app, &mut panes)?;
     let mut plan = Plan::new(&options, &setting.server, &setting.machine, panes, load(), app.now());
     if options.action == Action::Doctor {
-        for index in 0..plan.panes.len() {
-            let checks = doctor::checks(&plan.panes[index]);
-            plan.check(index, checks);
-        }
+        plan.check(doctor::checks);
     }
     let steps = plan.steps();
     if !steps.is_empty() {

@@ -1,5 +1,6 @@
 //! Panes as people read them.
 
+use jig_session_panes::classify::STOPPED;
 use jig_session_schema::live::{LiveRow, PaneStatus};
 
 use crate::app::App;
@@ -27,7 +28,7 @@ pub(super) fn text(app: &App, rows: &[LiveRow]) -> String {
     let mut table = Table::new(&COLUMNS);
     for row in rows {
         table.push(vec![
-            Cell::new(row.status.as_str()).style(style(row.status)),
+            Cell::new(word(row)).style(style(row.status)),
             Cell::new(row.agent.as_deref().unwrap_or_default()),
             Cell::new(&row.target),
             Cell::new(&row.project_slug),
@@ -37,6 +38,11 @@ pub(super) fn text(app: &App, rows: &[LiveRow]) -> String {
         ]);
     }
     format!("sessions live ({})\n\n{}", app.now(), table.render(app.width(), app.color))
+}
+
+/// The status; of a stopped agent that word, because nothing goes on until somebody continues it.
+fn word(row: &LiveRow) -> &'static str {
+    if row.status_reason == STOPPED { "stopped" } else { row.status.as_str() }
 }
 
 /// How a status is coloured.
