@@ -230,6 +230,24 @@ fn link(path: &str) -> Option<String> {
     readlinkat(CWD, path, Vec::new()).ok()?.into_string().ok()
 }
 
+/// A file of the kernel's about a process; at most as much of it as is of use.
+pub(crate) fn of_process(pid: u32, name: &str) -> Option<Vec<u8>> {
+    const MOST: usize = 256 * 1024;
+    let path = format!("/proc/{pid}/{name}");
+    let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty()).ok()?;
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    while bytes.len() < MOST {
+        match rustix::io::read(&file, &mut buffer) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(&buffer[..read]),
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(bytes)
+}
+
 fn small_file(path: &str) -> Option<String> {
     let mut buffer = [0; 128];
     let read = read_small(path, &mut buffer).ok()?;

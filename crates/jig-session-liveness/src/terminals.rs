@@ -31,7 +31,7 @@ pub fn on_terminals() -> Vec<TerminalProcess> {
 
 /// The words a process was started with; empty when they cannot be read.
 pub fn command_line(pid: u32) -> Vec<String> {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let bytes = of_process(pid, "cmdline").unwrap_or_default();
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
     if bytes.is_empty() {
         return Vec::new();
@@ -39,9 +39,21 @@ pub fn command_line(pid: u32) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
+/// A file of the kernel's about a process.
+#[cfg(target_os = "linux")]
+fn of_process(pid: u32, name: &str) -> Option<Vec<u8>> {
+    crate::linux::of_process(pid, name)
+}
+
+/// There is none here.
+#[cfg(not(target_os = "linux"))]
+fn of_process(_pid: u32, _name: &str) -> Option<Vec<u8>> {
+    None
+}
+
 /// A variable of the environment that a process was started with, when it can be read.
 pub fn variable(pid: u32, name: &str) -> Option<String> {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = of_process(pid, "environ")?;
     let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     environment.split(|byte| *byte == 0).find_map(value).map(|value| String::from_utf8_lossy(&value).into_owned())
 }

@@ -1,6 +1,6 @@
 //! One observed pane: its classification, its session's row, its row in `live`.
 
-use jig_session_schema::live::{LiveRow, PaneStatus, StatusSource};
+use jig_session_schema::live::{LiveRow, PaneStatus};
 use jig_session_schema::row::{Detail, Row};
 use jig_session_schema::status::AgentName;
 
@@ -81,21 +81,8 @@ impl Pane {
             self.agent = Some(agent);
             return;
         }
-        let overruled = self.classification.overrules(&self.observation(), &agent, status);
+        self.classification = self.classification.with_file(&self.observation(), &agent, status);
         self.agent = Some(agent);
-        if let Some(classification) = overruled {
-            self.classification = classification;
-            return;
-        }
-        let Some(status) = status else { return };
-        self.classification.status = status;
-        self.classification.reason = match status {
-            PaneStatus::NeedsAttention => "the session's status file says that a person is waited for",
-            PaneStatus::Active => "the session's status file says busy",
-            _ => "the session's status file says idle",
-        };
-        self.classification.source = StatusSource::StatusFile;
-        self.classification.rule = "status file";
     }
 
     /// The pane as a row of `live --json`.

@@ -155,41 +155,35 @@ impl Classification {
         foreground::other(PaneStatus::Active, STOPPED, StatusSource::Command, "stopped process")
     }
 
-    /// What the pane is taken for although the status file of the agent in it says otherwise: the screen and the
-    /// processes win where the file would make a pane look free, or hide a dialog, and where it says nothing. None: the
-    /// file decides.
-    pub fn overrules(&self, pane: &PaneObservation<'_>, agent: &str, file: Option<PaneStatus>) -> Option<Self> {
+    /// What the pane is taken for when the status file of the agent in it says this; none where the file is an old one.
+    /// The screen and the processes win where the file would make a pane look free, or hide a dialog.
+    pub fn with_file(self, pane: &PaneObservation<'_>, agent: &str, file: Option<PaneStatus>) -> Self {
         let away = |found: TerminalProcesses| found.stopped || (found.background && file != Some(PaneStatus::Active));
         if pane.processes.is_some_and(|found| found.agent.is_some() && away(found)) {
-            return Some(*self);
+            return self;
         }
         let known = by_name(agent);
         let text = clean(pane.text);
         let screen = Screen::new(&text, pane.cursor);
-        let seen = match known {
-            Some(agent) => through(View::new(agent, pane.title, &screen), agent),
-            None => *self,
-        };
-        let wins = match (file, seen.status) {
-            (None, _) | (Some(PaneStatus::Idle), PaneStatus::NeedsAttention) => true,
-            (Some(PaneStatus::Idle), PaneStatus::Active) | (Some(PaneStatus::Active), PaneStatus::NeedsAttention) => {
+        let seen = known.map_or(self, |agent| through(View::new(agent, pane.title, &screen), agent));
+        let Some(file) = file else { return seen };
+        let screen_wins = match (file, seen.status) {
+            (PaneStatus::Idle, PaneStatus::NeedsAttention) => true,
+            (PaneStatus::Idle, PaneStatus::Active) | (PaneStatus::Active, PaneStatus::NeedsAttention) => {
                 known.is_some()
             }
             _ => false,
         };
-        wins.then_some(seen)
+        if screen_wins {
+            return seen;
+        }
+        let reason = match file {
+            PaneStatus::NeedsAttention => "the session's status file says that a person is waited for",
+            PaneStatus::Active => "the session's status file says busy",
+            _ => "the session's status file says idle",
+        };
+        Self { status: file, reason, source: StatusSource::StatusFile, rule: "status file", ..seen }
     }
-}
-
-/// STUB
-pub fn agent_of_process(name: &str, command: &[String]) -> Option<&'static str> {
-    let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let mut words = vec![name.to_owned()];
-    words.extend(command.first().map(|word| base(word)));
-    if ["node", "python3", "bun", "MainThread"].contains(&name) {
-        words.extend(command.iter().skip(1).find(|word| !word.starts_with('-')).map(|word| base(word)));
-    }
-    words.iter().find_map(|word| by_command(word)).map(|agent| agent.name)
 }
 
 /// Whether a process of this name is a shell.
@@ -198,7 +192,8 @@ pub fn is_shell(name: &str) -> bool {
 }
 
 fn by_name(name: &str) -> Option<&'static Agent> {
-    agents::ALL.into_iter().find(|agent| agent.name == name)
+    let known = jig_session_agents::named(name)?;
+    agents::ALL.into_iter().find(|agent| agent.of.name == known.name)
 }
 
 /// The agent that a command names: by its own name, by its name with a platform behind it

@@ -144,9 +144,16 @@ fn quoted(text: &str) -> String {
 #[test]
 fn a_stopped_agent_keeps_its_row_and_is_not_free() {
     let Some(tmux) = start("a_stopped_agent_keeps_its_row_and_is_not_free") else { return };
-    let pane = tmux.new_session("stopped", &tmux.env.work(), &draws(PI_AT_REST));
+    // tmux continues its own child when that is stopped, so the agent is a child of the pane's process.
+    let program = draws(PI_AT_REST).replace("exec cat", "cat; true");
+    let pane = tmux.new_session("stopped", &tmux.env.work(), &program);
     tmux.shows(&pane, "200k");
-    let pid = pid(&tmux, &pane);
+    let shell = pid(&tmux, &pane);
+    let children = format!("/proc/{shell}/task/{shell}/children");
+    if !std::path::Path::new(&children).exists() {
+        return crate::common::skipped("a_stopped_agent_keeps_its_row_and_is_not_free", "children are not listed here");
+    }
+    let pid: u32 = eventually("the child", || std::fs::read_to_string(&children).ok()?.trim().parse().ok());
     tmux.env.write_status("s-1", &status_document("s-1", pid));
     assert_eq!(state(&tmux, &pane).0, "idle");
     let signal = |name: &str| {
@@ -189,13 +196,14 @@ fn a_nested_server_is_looked_through() {
         crate::common::finish(command, b"").exits(0)
     };
     for (name, screen) in [("rest", PI_AT_REST), ("asks", PI_DIALOG), ("work", PI_AT_WORK)] {
-        run(&["new-session", "-d", "-s", name, "-x", "90", "-y", "20", &draws(screen)]);
+        // Nothing but its title and its drawing says which agent it is.
+        let program = format!("printf '\\033]2;π - app\\007'; {}", draws(screen).replace("exec cat", "exec sleep 600"));
+        run(&["new-session", "-d", "-s", name, "-x", "90", "-y", "20", &program]);
     }
     for (name, status) in [("rest", "idle"), ("asks", "needs_attention"), ("work", "active")] {
         let attach = format!("exec env -u TMUX tmux -u -S '{inner_path}' attach -t {name}");
         let pane = tmux.new_session(&format!("outer-{name}"), &tmux.env.work(), &attach);
         tmux.shows(&pane, "200k");
-        // Nothing but its drawing says which agent it is.
         eventually(name, || (tmux.row(&pane)["status"] == status).then_some(()));
     }
     run(&["kill-server"]);

@@ -5,13 +5,8 @@
 
 use std::collections::HashMap;
 
-<<<<<<< HEAD
-use jig_session_liveness::{Machine, Processes};
-use jig_session_panes::observe::Pane;
-=======
-use jig_session_liveness::{Machine, Process};
+use jig_session_liveness::{Machine, Process, Processes};
 use jig_session_panes::pane::Pane;
->>>>>>> 1071808 ([panes] The screen and the processes win where a status file would make a pane look free; a shell is a shell only when it has the terminal alone; nested tmux is looked through)
 use jig_session_schema::live::PaneStatus;
 use jig_session_schema::row::{Detail, Row, Verdict};
 use jig_session_schema::status::{Reason, State};
@@ -60,7 +55,7 @@ pub(crate) fn join(app: &App, panes: &mut [Pane]) -> Result<(), Failure> {
 fn claims(chain: &[Process], is_run: &dyn Fn(&Process) -> bool) -> bool {
     let Some((process, pane)) = chain.first().zip(chain.last()) else { return false };
     let ours = |process: &&Process| process.command.starts_with("jig-session") && is_run(process);
-    let terminal = chain.iter().filter(ours).next_back().map_or(process.terminal, |run| run.terminal);
+    let terminal = chain.iter().rfind(ours).map_or(process.terminal, |run| run.terminal);
     terminal == pane.terminal
 }
 

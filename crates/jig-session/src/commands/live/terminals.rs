@@ -14,7 +14,7 @@ impl Terminals for ThisMachine {
     }
 
     fn agent(&self, name: &str, command: &[String]) -> Option<&'static str> {
-        jig_session_panes::classify::agent_of_process(name, command)
+        jig_session_agents::of_process(name, command).map(|agent| agent.name)
     }
 
     fn variable(&self, pid: u32, name: &str) -> Option<String> {
