@@ -35,6 +35,9 @@ pub struct Agent {
     /// Tools that write the files named by their arguments, compared without case, and what they do: `written` or
     /// `edited`.
     pub editors: &'static [(&'static str, &'static str)],
+    /// The object in the file of its hooks that holds its status line's one command, which is given the session's
+    /// model, context and cost.
+    pub statusline: Option<&'static str>,
     /// How a hook answers it.
     pub replies: Replies,
     /// A record that it keeps of each of its processes.

@@ -18,6 +18,7 @@ pub const AGENT: Agent = Agent {
     hooks: Hooks::None,
     payload: None,
     editors: &[],
+    statusline: None,
     replies: forms::SILENT,
     record: None,
     screen: Some("aider"),

@@ -37,6 +37,7 @@ pub const AGENT: Agent = Agent {
         ("replace_file_content", "edited"),
         ("multi_replace_file_content", "edited"),
     ],
+    statusline: None,
     replies: Replies { deny: Some(forms::decision_deny), context: None, hold: None },
     record: None,
     screen: Some("agy"),

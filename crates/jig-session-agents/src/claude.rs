@@ -53,6 +53,7 @@ pub const AGENT: Agent = Agent {
     }),
     payload: Some(&forms::SNAKE),
     editors: &[("Write", "written"), ("Edit", "edited"), ("MultiEdit", "edited"), ("NotebookEdit", "edited")],
+    statusline: Some("statusLine"),
     replies: forms::REPLIES,
     record: Some(ProcessRecord { folder: "sessions", session: session_of }),
     screen: Some("claude"),

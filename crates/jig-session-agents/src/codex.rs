@@ -44,6 +44,7 @@ pub const AGENT: Agent = Agent {
     }),
     payload: Some(&forms::SNAKE),
     editors: &[("apply_patch", "edited"), ("Edit", "edited"), ("Write", "written")],
+    statusline: None,
     replies: forms::REPLIES,
     record: None,
     screen: Some("codex"),

@@ -55,6 +55,7 @@ pub const AGENT: Agent = Agent {
         ("apply_patch", "edited"),
         ("multiedit", "edited"),
     ],
+    statusline: None,
     replies: Replies {
         deny: Some(forms::deny),
         context: Some(|_, text| json!({ "additionalContext": text })),

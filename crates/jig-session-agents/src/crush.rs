@@ -47,6 +47,7 @@ pub const AGENT: Agent = Agent {
     }),
     payload: Some(&PAYLOAD),
     editors: &[("write", "written"), ("edit", "edited"), ("multiedit", "edited")],
+    statusline: None,
     replies: Replies {
         deny: Some(forms::decision_deny),
         context: Some(|_, text| serde_json::json!({ "context": text })),

@@ -43,6 +43,7 @@ pub const AGENT: Agent = Agent {
         ("Delete", "removed"),
         ("delete_file", "removed"),
     ],
+    statusline: None,
     replies: Replies {
         deny: Some(|reason| json!({ "permission": "deny", "agent_message": reason, "user_message": reason })),
         context: Some(|_, text| json!({ "additional_context": text })),

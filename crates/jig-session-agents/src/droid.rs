@@ -47,6 +47,7 @@ pub const AGENT: Agent = Agent {
         ("MultiEdit", "edited"),
         ("ApplyPatch", "edited"),
     ],
+    statusline: None,
     replies: forms::REPLIES,
     record: None,
     screen: None,

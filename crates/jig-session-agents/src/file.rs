@@ -12,12 +12,18 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Its path; a variable whose value is no absolute path counts as unset.
+    /// Its path; a variable whose value is no absolute path counts as unset, and `~` in it is the home folder, which a
+    /// shell leaves as it is inside quotes.
     #[must_use]
     pub fn path<'a>(&self, variable: impl Fn(&str) -> Option<&'a str>, home: &Path) -> PathBuf {
         let named = self.variable.and_then(|(name, below)| {
-            let folder = Path::new(variable(name)?);
-            folder.is_absolute().then(|| join(folder, below))
+            let value = variable(name)?;
+            let folder = match value.strip_prefix('~') {
+                Some("") => home.to_owned(),
+                Some(rest) if rest.starts_with('/') => home.join(&rest[1..]),
+                _ => PathBuf::from(value),
+            };
+            folder.is_absolute().then(|| join(&folder, below))
         });
         named.unwrap_or_else(|| join(home, self.home))
     }
@@ -58,5 +64,7 @@ mod tests {
         assert_eq!(path(None), "/home/u/.config/opencode/opencode.json");
         assert_eq!(path(Some("/c")), "/c/opencode/opencode.json");
         assert_eq!(path(Some("c")), "/home/u/.config/opencode/opencode.json");
+        assert_eq!(path(Some("~/c")), "/home/u/c/opencode/opencode.json");
+        assert_eq!(path(Some("~")), "/home/u/opencode/opencode.json");
     }
 }

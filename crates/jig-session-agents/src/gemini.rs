@@ -42,6 +42,7 @@ pub const AGENT: Agent = Agent {
     }),
     payload: Some(&PAYLOAD),
     editors: &[("write_file", "written"), ("replace", "edited"), ("edit", "edited")],
+    statusline: None,
     replies: Replies {
         deny: Some(forms::decision_deny),
         context: Some(

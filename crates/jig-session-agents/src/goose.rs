@@ -49,6 +49,7 @@ pub const AGENT: Agent = Agent {
         ("edit", "edited"),
         ("text_editor", "edited"),
     ],
+    statusline: None,
     replies: Replies {
         deny: Some(|reason| json!({ "decision": "block", "reason": reason })),
         context: None,

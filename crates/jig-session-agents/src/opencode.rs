@@ -33,6 +33,7 @@ pub const AGENT: Agent = Agent {
         ("patch", "edited"),
         ("apply_patch", "edited"),
     ],
+    statusline: None,
     replies: Replies {
         // The plugin throws the reason.
         deny: Some(|reason| json!({ "block": true, "reason": reason })),

@@ -54,6 +54,7 @@ pub const AGENT: Agent = Agent {
         ("notebook_edit", "edited"),
         ("WriteFile", "written"),
     ],
+    statusline: None,
     replies: forms::REPLIES,
     record: None,
     screen: None,

@@ -1,5 +1,6 @@
 //! Install, uninstall and status as pure functions of a file's text.
 
+use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
 use crate::entry::{ElementValue, Entry, Format, Presence};
@@ -48,7 +49,9 @@ pub fn uninstall(text: &str, format: Format, entries: &[Entry]) -> Result<Option
         return Ok(None);
     }
     checked(&left, body, format, entries)?;
-    Ok(Some(format!("{bom}{left}")))
+    // An empty object over several lines is what a file of ours leaves when its entries were put in one by one.
+    let emptied = format == Format::Json && left.trim().contains('\n') && left.split_whitespace().eq(["{", "}"]);
+    Ok((!emptied).then(|| format!("{bom}{left}")))
 }
 
 /// The text as it was before one entry was put in. Containers that are empty without it were made for it, unless
@@ -82,10 +85,10 @@ pub fn current(text: &str, format: Format, entries: &[Entry]) -> Result<Option<V
         let found = match (entry, format) {
             (Entry::Member { parents, name, ours, .. }, Format::Json) => {
                 let at = [parents.as_slice(), std::slice::from_ref(name)].concat();
-                Json::parse(body)?.at(&at)?.map(value_of).filter(|value| ours(value))
+                Json::parse(body)?.at(&at)?.map(value_of).filter(ours)
             }
             (Entry::Member { parents, name, ours, .. }, Format::Toml) => {
-                toml::get(&toml::parse(body)?, parents, name)?.filter(|value| ours(value))
+                toml::get(&toml::parse(body)?, parents, name)?.filter(ours)
             }
             (Entry::Element { list, value, ours, mark }, _) => {
                 let json = Json::parse(body)?;
@@ -141,7 +144,7 @@ fn put(text: &str, format: Format, entry: &Entry) -> Result<String, Refusal> {
                 Format::Toml => toml::get(&toml::parse(text)?, parents, name)?,
             };
             match current {
-                Some(current) if merged(&current, value) == current => return Ok(text.to_owned()),
+                Some(current) if merged(&current, value) == current => Ok(text.to_owned()),
                 Some(current) if !ours(&current) => Err(Refusal::Foreign(at().join("."))),
                 Some(current) if format == Format::Json => {
                     let bare = Json::parse(text)?.without_member(parents, name)?;
@@ -312,16 +315,18 @@ fn take_elements(text: &str, list: &[String], value: &ElementValue, ours: Ours, 
 /// The text, then the text without the innermost container of the entry if that is empty, then without the next.
 fn pruned(bare: String, entry: &Entry) -> Result<Vec<String>, Refusal> {
     let mut path = match entry {
-        Entry::Member { parents, .. } => parents.clone(),
+        Entry::Member { parents, .. } | Entry::Setting { parents, .. } => parents.clone(),
         Entry::Element { list, .. } => list.clone(),
-        Entry::Setting { .. } | Entry::Wrapped { .. } => Vec::new(),
+        Entry::Wrapped { .. } => Vec::new(),
     };
     let mut all = vec![bare];
     while let Some(name) = path.last().cloned() {
-        let next = {
+        let (next, ours) = {
             let now = all.last().map(String::as_str).unwrap_or_default();
             let json = Json::parse(now)?;
-            let container = json.at(&path)?.map(value_of);
+            let container = json.at(&path)?;
+            let several_lines = container.is_some_and(|container| container.text(now).contains('\n'));
+            let container = container.map(value_of);
             path.pop();
             match container {
                 None => continue,
@@ -329,8 +334,12 @@ fn pruned(bare: String, entry: &Entry) -> Result<Vec<String>, Refusal> {
                 Some(Value::Object(members)) if members.is_empty() => {}
                 Some(_) => break,
             }
-            json.without_member(&path, &name)?
+            (json.without_member(&path, &name)?, several_lines)
         };
+        if ours {
+            // Nobody writes nothing over several lines: it is what our own container leaves.
+            all.pop();
+        }
         all.push(next);
     }
     Ok(all)
@@ -341,7 +350,15 @@ fn checked(without: &str, with: &str, format: Format, entries: &[Entry]) -> Resu
     let bare = |text: &str| -> Result<Value, Refusal> {
         let mut text = text.to_owned();
         for entry in entries {
-            text = take(&text, format, entry)?;
+            text = match entry {
+                Entry::Setting { parents, name, value } if format == Format::Json => {
+                    let at = [parents.as_slice(), std::slice::from_ref(name)].concat();
+                    let json = Json::parse(&text)?;
+                    let same = json.at(&at)?.map(value_of).is_some_and(|found| found == *value);
+                    if same { json.without_member(parents, name)? } else { text }
+                }
+                _ => take(&text, format, entry)?,
+            };
             if format == Format::Json {
                 text = pruned(text, entry)?.pop().unwrap_or_default();
             }

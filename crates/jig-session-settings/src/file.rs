@@ -119,6 +119,10 @@ impl ConfigFile {
             })
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the file is made in this call, and another's folder is no private one"
+    )]
     fn write_to(&self, temporary: &Path, text: &str) -> Result<(), FileError> {
         let written =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary).and_then(|mut file| {

@@ -94,6 +94,10 @@ fn a_file_made_for_us_goes_with_us_and_nothing_else_does() {
         let fresh = install(None, Format::Json, &entries).unwrap();
         assert_eq!(uninstall(&fresh, Format::Json, &entries), Ok(None), "{fresh}");
     }
+    // Put in one by one, taken out together in another order.
+    let mut text = install(None, Format::Json, &[hook("Stop", None)]).unwrap();
+    text = install(Some(&text), Format::Json, &[server("/bin/jig-session")]).unwrap();
+    assert_eq!(uninstall(&text, Format::Json, &all()), Ok(None));
     let fresh = install(None, Format::Toml, &[toml_server("/bin/jig-session")]).unwrap();
     assert_eq!(fresh, "[mcp_servers.jig-session]\ncommand = \"/bin/jig-session\"\nargs = [\"mcp\"]\n");
     assert_eq!(uninstall(&fresh, Format::Toml, &[toml_server("/bin/jig-session")]), Ok(None));

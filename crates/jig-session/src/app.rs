@@ -1,6 +1,6 @@
 //! What every command is given: the environment as it was at the start, the clock, and the output.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 
 use jig_session_schema::json;
@@ -35,6 +35,11 @@ impl App {
     /// A variable's value; one that is not UTF-8 counts as unset.
     pub(crate) fn var(&self, name: &str) -> Option<&str> {
         self.env.iter().find(|(n, _)| n == name).and_then(|(_, value)| value.to_str()).filter(|value| !value.is_empty())
+    }
+
+    /// A variable's value as the system has it.
+    pub(crate) fn os_var(&self, name: &str) -> Option<&OsStr> {
+        self.env.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
     }
 
     /// The environment for what works on it without the rest of the program.

@@ -115,21 +115,24 @@ fn hooks_are_installed_where_the_variable_says_and_removed_without_a_trace() {
     fs::create_dir(&agent).unwrap();
     env.set("PI_CODING_AGENT_DIR", &agent).set("PATH", "/nonexistent");
     let file = agent.join("extensions/jig-session/index.ts");
-    let state = |args: &[&str]| env.jig(&[&["--json", "hooks"], args].concat()).exits(0).json();
-    assert_eq!(state(&["status", "pi"])["state"], "absent");
-    assert_eq!(state(&["install", "pi"])["state"], "installed");
+    let hooks = |args: &[&str]| env.jig(&[&["--json", "hooks"], args].concat()).exits(0).json()["agents"][0].clone();
+    let state = |args: &[&str]| hooks(args)["entries"][0]["state"].clone();
+    assert_eq!(state(&["status", "pi"]), "absent");
+    assert_eq!(state(&["install", "pi"]), "installed");
     let installed = fs::read_to_string(&file).unwrap();
     assert!(installed.contains(env!("CARGO_BIN_EXE_jig-session")), "it runs this program");
     assert_eq!(env.jig(&["hooks", "print", "pi"]).exits(0).stdout, installed);
-    assert_eq!(state(&["install", "pi"])["state"], "unchanged");
-    assert_eq!(state(&["status", "pi"])["found"], Value::Null, "there is no Pi here");
-    assert_eq!(state(&["uninstall", "pi"])["state"], "removed");
+    assert_eq!(state(&["install", "pi"]), "unchanged");
+    assert_eq!(hooks(&["status", "pi"])["found"], Value::Null, "there is no Pi here");
+    assert_eq!(state(&["uninstall", "pi"]), "removed");
     assert!(!file.parent().unwrap().exists());
     replace_foreign(&file);
-    assert_eq!(env.jig(&["--json", "hooks", "install", "pi"]).exits(4).error()["error"]["code"], "refused");
+    let refused = env.jig(&["--json", "hooks", "install", "pi"]).exits(4).json();
+    assert_eq!(refused["agents"][0]["entries"][0]["state"], "foreign");
     assert_eq!(env.jig(&["--json", "hooks", "install", "nobody"]).exits(4).error()["error"]["code"], "unsupported");
-    env.set("PI_CODING_AGENT_DIR", "relative");
-    env.jig(&["hooks", "status", "pi"]).exits(2);
+    assert_eq!(env.jig(&["--json", "hooks", "install"]).exits(2).error()["error"]["code"], "usage");
+    let none = env.jig(&["hooks", "status"]).exits(0).stdout;
+    assert!(none.starts_with("no known agent is on PATH; known are pi, claude, codex, opencode"), "{none}");
 }
 
 fn replace_foreign(file: &std::path::Path) {

@@ -28,6 +28,7 @@ pub const AGENT: Agent = Agent {
     }),
     payload: Some(&PAYLOAD),
     editors: &[("write", "written"), ("edit", "edited")],
+    statusline: None,
     replies: Replies { deny: Some(|reason| json!({ "block": true, "reason": reason })), context: None, hold: None },
     record: None,
     screen: Some("pi"),

@@ -35,6 +35,7 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
         Err(failure) => checks.push(bad("sessions", failure.message, failure.hint, failure.path.as_deref())),
     }
     checks.extend(crate::commands::bus::checks(&places.bus));
+    checks.extend(crate::commands::hooks::checks(app));
     checks.push(config(&places));
     checks.push(log(&places, app.now()));
 
