@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::evidence::Evidence;
 use crate::file::{File, Folder};
+use crate::meaning::{Meaning, Notice};
 use crate::payload::PayloadForm;
 
 /// Everything that is known of one agent. There is no default: whoever adds an agent answers every question.
@@ -30,6 +32,17 @@ pub struct Agent {
     pub mcp: Option<Mcp>,
     /// How a program is called at its events.
     pub hooks: Hooks,
+    /// What each event of its hooks means; one that is not here means nothing. Case and what joins the words of an
+    /// event's name do not count.
+    pub meanings: &'static [(&'static str, Meaning)],
+    /// What its notifications mean; any other means nothing.
+    pub notifications: &'static [(&'static str, Notice)],
+    /// Tools that ask a person a question.
+    pub questions: &'static [&'static str],
+    /// A tool's start may create a session's file: it never comes from a subagent that has an id of its own.
+    pub calls_create: bool,
+    /// A tool's start follows a person's answer, so it ends the wait for it.
+    pub calls_answer: bool,
     /// What a hook's payload calls its fields.
     pub payload: Option<&'static PayloadForm>,
     /// Tools that write the files named by their arguments, compared without case, and what they do: `written` or
@@ -42,6 +55,8 @@ pub struct Agent {
     pub replies: Replies,
     /// A record that it keeps of each of its processes.
     pub record: Option<ProcessRecord>,
+    /// What it writes down of a session's state by itself. None where its hooks tell all that it knows.
+    pub evidence: Option<Evidence>,
     /// The name under which its screens are listed; none when no screen of it is known.
     pub screen: Option<&'static str>,
 }

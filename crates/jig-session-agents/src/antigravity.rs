@@ -1,8 +1,11 @@
 //! Google Antigravity CLI.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
+
 use crate::agent::{Agent, CommandHooks, Guard, Hooks, Program, Replies, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
 
 /// What Antigravity's documents say: hooks are those of an installed plugin, each under a name of its own.
@@ -31,6 +34,11 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["PreInvocation"], end: &["Stop"] },
     }),
+    meanings: MEANINGS,
+    notifications: &[],
+    questions: &[],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[
         ("write_to_file", "written"),
@@ -40,6 +48,7 @@ pub const AGENT: Agent = Agent {
     statusline: None,
     replies: Replies { deny: Some(forms::decision_deny), context: None, hold: None },
     record: None,
+    evidence: None,
     screen: Some("agy"),
 };
 
@@ -59,3 +68,11 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("terminationReason", Field::Reason),
     ],
 };
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("SessionStart", Meaning::Begins),
+    ("PreInvocation", Meaning::Prompted),
+    ("PreToolUse", Meaning::Called),
+    ("PostToolUse", Meaning::CallEnded(ToolOutcome::Ok)),
+    ("Stop", Meaning::Settled(TurnOutcome::Ok)),
+];

@@ -1,10 +1,15 @@
 //! Claude Code.
 
+use jig_session_schema::status::{Reason, State};
+use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, ProcessRecord, Program, Seen, Turns};
+use crate::evidence::{About, Evidence, Finding, Place};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::Notice;
+use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("CLAUDE_CONFIG_DIR", "")), home: ".claude" };
 
@@ -51,12 +56,56 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
-    payload: Some(&forms::SNAKE),
+    meanings: forms::MEANINGS,
+    notifications: &[
+        ("permission_prompt", Notice::Waits(Reason::APPROVAL)),
+        ("worker_permission_prompt", Notice::Waits(Reason::APPROVAL)),
+        ("elicitation_dialog", Notice::Waits(Reason::QUESTION)),
+        ("elicitation_url_dialog", Notice::Waits(Reason::QUESTION)),
+        ("agent_needs_input", Notice::Waits(Reason::QUESTION)),
+    ],
+    questions: &["AskUserQuestion"],
+    calls_create: true,
+    calls_answer: false,
+    payload: Some(&PAYLOAD),
     editors: &[("Write", "written"), ("Edit", "edited"), ("MultiEdit", "edited"), ("NotebookEdit", "edited")],
     statusline: Some("statusLine"),
     replies: forms::REPLIES,
     record: Some(ProcessRecord { folder: "sessions", session: session_of }),
+    evidence: Some(Evidence { place: Place::ProcessRecord, read: evidence }),
     screen: Some("claude"),
+};
+
+/// The fields of its hooks, and those of its status line.
+const PAYLOAD: PayloadForm = PayloadForm {
+    keys: &[
+        ("session_id", Field::Session),
+        ("hook_event_name", Field::Event),
+        ("cwd", Field::Cwd),
+        ("transcript_path", Field::Transcript),
+        ("model", Field::Nested(&[("id", Field::Model), ("display_name", Field::ModelName)])),
+        ("source", Field::Source),
+        ("reason", Field::Reason),
+        ("tool_name", Field::Tool),
+        ("tool_use_id", Field::Call),
+        ("tool_input", Field::Arguments),
+        ("notification_type", Field::Notification),
+        ("agent_id", Field::Subagent),
+        ("stop_hook_active", Field::StopHookActive),
+        ("background_tasks", Field::Background),
+        ("is_interrupt", Field::Interrupted),
+        ("trigger", Field::Trigger),
+        ("version", Field::Version),
+        ("cost", Field::Nested(&[("total_cost_usd", Field::Cost)])),
+        (
+            "context_window",
+            Field::Nested(&[
+                ("total_input_tokens", Field::ContextTokens),
+                ("context_window_size", Field::ContextWindow),
+                ("used_percentage", Field::ContextPercent),
+            ]),
+        ),
+    ],
 };
 
 /// The session that a record names, if it is of the process with this start. `procStart` is a text of ticks on Linux;
@@ -65,6 +114,31 @@ fn session_of(record: &Value, start: &str) -> Option<String> {
     let recorded = record.get("procStart")?;
     let recorded = recorded.as_str().map_or_else(|| recorded.to_string(), str::to_owned);
     (recorded == start).then(|| record.get("sessionId")?.as_str().map(str::to_owned)).flatten()
+}
+
+/// What a process's own record says. The record of another process, or of another session in this one, says nothing.
+fn evidence(bytes: &[u8], about: &About<'_>) -> Option<Finding> {
+    let record: Value = serde_json::from_slice(bytes).ok()?;
+    if session_of(&record, about.start?)? != about.session {
+        return None;
+    }
+    let at = Timestamp::from_epoch_ms(record.get("statusUpdatedAt")?.as_i64()?);
+    let finding = Finding { at, state: State::Busy, reason: None, background: None };
+    Some(match record.get("status")?.as_str()? {
+        "busy" => finding,
+        "idle" => Finding { state: State::Idle, ..finding },
+        // The turn is over and a shell of it still runs.
+        "shell" => Finding { state: State::Idle, background: Some(1), ..finding },
+        "waiting" => {
+            let reason = match record.get("waitingFor").and_then(Value::as_str) {
+                Some("permission prompt" | "worker request" | "sandbox request") => Reason::APPROVAL,
+                Some("input needed" | "dialog open") => Reason::QUESTION,
+                _ => Reason::UNKNOWN,
+            };
+            Finding { reason: Some(reason), ..finding }
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! OpenAI Codex CLI.
 
+use jig_session_schema::status::{Reason, State};
+
 use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Program, Seen, Turns};
+use crate::evidence::{About, Evidence, Finding, Place, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 
@@ -42,10 +45,29 @@ pub const AGENT: Agent = Agent {
         trust: Some("Codex runs new hooks once you trust them: open /hooks in it"),
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    meanings: forms::MEANINGS,
+    notifications: &[],
+    questions: &["request_user_input"],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&forms::SNAKE),
     editors: &[("apply_patch", "edited"), ("Edit", "edited"), ("Write", "written")],
     statusline: None,
     replies: forms::REPLIES,
     record: None,
+    evidence: Some(Evidence { place: Place::Transcript, read: evidence }),
     screen: Some("codex"),
 };
+
+/// What the last line of the rollout about a turn says.
+fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
+    last_line(bytes, &["task_started", "task_complete", "turn_aborted"], |line| {
+        let finding = |state, reason| Some(Finding { at: time_of(line)?, state, reason, background: None });
+        match line["payload"]["type"].as_str()? {
+            "task_started" => finding(State::Busy, None),
+            "task_complete" if line["payload"]["error"].is_object() => finding(State::Idle, Some(Reason::ERROR)),
+            "task_complete" | "turn_aborted" => finding(State::Idle, None),
+            _ => None,
+        }
+    })
+}

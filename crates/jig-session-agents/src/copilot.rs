@@ -1,10 +1,14 @@
 //! GitHub Copilot CLI.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
+use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
+use crate::evidence::{About, Evidence, Finding, Place, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::{Meaning, Notice};
 use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("COPILOT_HOME", "")), home: ".copilot" };
@@ -45,6 +49,14 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit", "userPromptSubmitted"], end: &["Stop", "agentStop"] },
     }),
+    meanings: MEANINGS,
+    notifications: &[
+        ("permission_prompt", Notice::Waits(Reason::APPROVAL)),
+        ("elicitation_dialog", Notice::Waits(Reason::QUESTION)),
+    ],
+    questions: &["ask_user"],
+    calls_create: false,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[
         ("create", "written"),
@@ -62,6 +74,10 @@ pub const AGENT: Agent = Agent {
         hold: Some(forms::hold),
     },
     record: None,
+    evidence: Some(Evidence {
+        place: Place::Below(|session| format!("session-state/{session}/events.jsonl")),
+        read: evidence,
+    }),
     screen: Some("copilot"),
 };
 
@@ -94,3 +110,63 @@ const PAYLOAD: PayloadForm = PayloadForm {
 };
 
 const RESULT: &[(&str, Field)] = &[("result_type", Field::Outcome), ("resultType", Field::Outcome)];
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("SessionStart", Meaning::Begins),
+    ("UserPromptSubmit", Meaning::Prompted),
+    ("UserPromptSubmitted", Meaning::Prompted),
+    ("PreToolUse", Meaning::Called),
+    // It comes for calls that are allowed too: only the notification says that a person is asked.
+    ("PermissionRequest", Meaning::Nothing),
+    ("PostToolUse", Meaning::CallEnded(ToolOutcome::Ok)),
+    ("Notification", Meaning::Notified),
+    // The turn goes on: the model is asked again.
+    ("ErrorOccurred", Meaning::Nothing),
+    ("SubagentStart", Meaning::SubagentBegins),
+    ("SubagentStop", Meaning::SubagentEnds),
+    ("PreCompact", Meaning::Compacts),
+    ("Stop", Meaning::Settled(TurnOutcome::Ok)),
+    ("agentStop", Meaning::Settled(TurnOutcome::Ok)),
+    ("SessionEnd", Meaning::Ends),
+];
+
+/// What the last event about the session's own turn says; a subagent's have its id, but for what a person is asked.
+fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
+    const WORDS: [&str; 10] = [
+        "\"abort\"",
+        "permission.",
+        "session.error",
+        "human_response.recorded",
+        "tool.user_requested",
+        "isUserRequested",
+        "session.compaction_",
+        "user.message",
+        "assistant.turn_start",
+        "session.shutdown",
+    ];
+    // An automatic compaction ends inside a turn, one that a person asked for ends with it.
+    let mut compacted = None;
+    last_line(bytes, &WORDS, |line| {
+        let at = time_of(line)?;
+        let finding = |state, reason| Some(Finding { at, state, reason, background: None });
+        match line["type"].as_str()? {
+            "permission.requested" => finding(State::Busy, Some(Reason::APPROVAL)),
+            "permission.completed" | "human_response.recorded" => finding(State::Busy, None),
+            _ if line["agentId"].is_string() => None,
+            "abort" => finding(State::Idle, None),
+            "session.error" => finding(State::Idle, Some(Reason::ERROR)),
+            "tool.execution_complete" if line["data"]["isUserRequested"] == true => finding(State::Idle, None),
+            "session.compaction_complete" => {
+                compacted = Some(at);
+                None
+            }
+            "session.compaction_start" => match (line["data"]["trigger"].as_str(), compacted.take()) {
+                (Some("manual"), Some(at)) => Some(Finding { at, state: State::Idle, reason: None, background: None }),
+                (_, Some(_)) => None,
+                (_, None) => finding(State::Busy, None),
+            },
+            "tool.user_requested" | "user.message" | "assistant.turn_start" => finding(State::Busy, None),
+            _ => None,
+        }
+    })
+}

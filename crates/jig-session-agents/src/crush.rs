@@ -1,8 +1,11 @@
 //! Crush.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
+
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("XDG_CONFIG_HOME", "crush")), home: ".config/crush" };
@@ -45,6 +48,11 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["TurnStart"], end: &["TurnEnd"] },
     }),
+    meanings: MEANINGS,
+    notifications: &[],
+    questions: &[],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[("write", "written"), ("edit", "edited"), ("multiedit", "edited")],
     statusline: None,
@@ -55,6 +63,7 @@ pub const AGENT: Agent = Agent {
         hold: None,
     },
     record: None,
+    evidence: None,
     screen: None,
 };
 
@@ -74,3 +83,19 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("prompt", Field::Prompt),
     ],
 };
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("SessionStart", Meaning::Begins),
+    ("TurnStart", Meaning::Prompted),
+    ("PreToolUse", Meaning::Called),
+    ("PermissionRequest", Meaning::Asks),
+    ("PermissionResult", Meaning::Answered),
+    ("PostToolUse", Meaning::CallEnded(ToolOutcome::Ok)),
+    ("PostToolUseFailure", Meaning::CallEnded(ToolOutcome::Error)),
+    ("PreCompact", Meaning::Compacts),
+    ("PostCompact", Meaning::Compacted),
+    ("Interrupt", Meaning::Settled(TurnOutcome::Aborted)),
+    ("StopFailure", Meaning::Settled(TurnOutcome::Error)),
+    ("TurnEnd", Meaning::Settled(TurnOutcome::Ok)),
+    ("SessionEnd", Meaning::Ends),
+];

@@ -1,10 +1,12 @@
 //! Cursor's agent.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
 use serde_json::json;
 
 use crate::agent::{Agent, CommandHooks, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: None, home: ".cursor" };
@@ -33,6 +35,11 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["beforeSubmitPrompt"], end: &["stop"] },
     }),
+    meanings: MEANINGS,
+    notifications: &[],
+    questions: &[],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[
         ("Write", "written"),
@@ -50,6 +57,7 @@ pub const AGENT: Agent = Agent {
         hold: Some(|text| json!({ "followup_message": text })),
     },
     record: None,
+    evidence: None,
     screen: None,
 };
 
@@ -70,3 +78,12 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("prompt", Field::Prompt),
     ],
 };
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("sessionStart", Meaning::Begins),
+    ("beforeSubmitPrompt", Meaning::Prompted),
+    ("preToolUse", Meaning::Called),
+    ("postToolUse", Meaning::CallEnded(ToolOutcome::Ok)),
+    ("stop", Meaning::Settled(TurnOutcome::Ok)),
+    ("sessionEnd", Meaning::Ends),
+];

@@ -1,8 +1,11 @@
 //! Factory's Droid.
 
+use jig_session_schema::status::Reason;
+
 use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Program, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::Notice;
 
 const FOLDER: Folder = Folder { variable: None, home: ".factory" };
 
@@ -39,6 +42,14 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    meanings: forms::MEANINGS,
+    notifications: &[
+        ("permission_prompt", Notice::Waits(Reason::APPROVAL)),
+        ("elicitation_dialog", Notice::Waits(Reason::QUESTION)),
+    ],
+    questions: &[],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&forms::SNAKE),
     editors: &[
         ("Create", "written"),
@@ -50,5 +61,6 @@ pub const AGENT: Agent = Agent {
     statusline: None,
     replies: forms::REPLIES,
     record: None,
+    evidence: None,
     screen: None,
 };

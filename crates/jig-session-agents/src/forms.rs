@@ -1,8 +1,10 @@
 //! Forms that several agents share, most of them Claude Code's.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
 use serde_json::{Value, json};
 
 use crate::agent::{HookForm, Replies};
+use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
 
 /// Groups of typed commands, in seconds.
@@ -39,6 +41,29 @@ pub(crate) const SNAKE: PayloadForm = PayloadForm {
         ("trigger", Field::Trigger),
     ],
 };
+
+/// What Claude Code's events mean.
+pub(crate) const MEANINGS: &[(&str, Meaning)] = &[
+    ("SessionStart", Meaning::Begins),
+    ("UserPromptSubmit", Meaning::Prompted),
+    ("PreToolUse", Meaning::Called),
+    ("PermissionRequest", Meaning::Asks),
+    ("PostToolUse", Meaning::CallEnded(ToolOutcome::Ok)),
+    ("PostToolUseFailure", Meaning::CallEnded(ToolOutcome::Error)),
+    ("PermissionDenied", Meaning::CallEnded(ToolOutcome::Denied)),
+    ("Notification", Meaning::Notified),
+    ("SubagentStart", Meaning::SubagentBegins),
+    ("SubagentStop", Meaning::SubagentEnds),
+    ("PreCompact", Meaning::Compacts),
+    ("PostCompact", Meaning::Compacted),
+    ("CwdChanged", Meaning::Described),
+    ("Stop", Meaning::Settled(TurnOutcome::Ok)),
+    ("StopFailure", Meaning::Settled(TurnOutcome::Error)),
+    // Codex tells of every broken-off turn.
+    ("Interrupt", Meaning::Settled(TurnOutcome::Aborted)),
+    ("SessionEnd", Meaning::Ends),
+    ("statusline", Meaning::Figures),
+];
 
 /// The answers of Claude Code.
 pub(crate) const REPLIES: Replies = Replies { deny: Some(deny), context: Some(context), hold: Some(hold) };

@@ -1,10 +1,14 @@
 //! Gemini CLI.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
+use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
+use crate::evidence::{About, Evidence, Finding, Place, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::{Meaning, Notice};
 use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: None, home: ".gemini" };
@@ -40,6 +44,11 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["BeforeAgent"], end: &["AfterAgent"] },
     }),
+    meanings: MEANINGS,
+    notifications: &[("ToolPermission", Notice::Asks)],
+    questions: &["ask_user"],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[("write_file", "written"), ("replace", "edited"), ("edit", "edited")],
     statusline: None,
@@ -52,6 +61,7 @@ pub const AGENT: Agent = Agent {
         hold: Some(forms::decision_deny),
     },
     record: None,
+    evidence: Some(Evidence { place: Place::Transcript, read: evidence }),
     screen: Some("gemini"),
 };
 
@@ -67,6 +77,32 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("tool_input", Field::Arguments),
         ("notification_type", Field::Notification),
         ("stop_hook_active", Field::StopHookActive),
-        ("prompt_response", Field::Response),
+        ("trigger", Field::Trigger),
+        // A permission names its kind instead of the tool; the kind of a question is its tool's name.
+        ("details", Field::Nested(&[("type", Field::Tool)])),
     ],
 };
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("SessionStart", Meaning::Begins),
+    ("BeforeAgent", Meaning::Prompted),
+    ("BeforeTool", Meaning::Called),
+    ("AfterTool", Meaning::CallEnded(ToolOutcome::Ok)),
+    ("Notification", Meaning::Notified),
+    // It comes at every turn with the trigger `auto`, which is no compaction.
+    ("PreCompress", Meaning::Compacts),
+    ("AfterAgent", Meaning::Settled(TurnOutcome::Ok)),
+    ("SessionEnd", Meaning::Ends),
+];
+
+/// What the chat says that no hook tells: a request that was broken off, one that failed, a compaction that ended.
+fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
+    last_line(bytes, &["\"info\"", "\"error\""], |line| {
+        let reason = match (line["type"].as_str()?, line["content"].as_str()) {
+            ("error", _) => Some(Reason::ERROR),
+            ("info", Some("Request cancelled." | "")) => None,
+            _ => return None,
+        };
+        Some(Finding { at: time_of(line)?, state: State::Idle, reason, background: None })
+    })
+}

@@ -40,6 +40,11 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    meanings: forms::MEANINGS,
+    notifications: &[],
+    questions: &[],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[
         ("developer__write", "written"),
@@ -56,6 +61,7 @@ pub const AGENT: Agent = Agent {
         hold: Some(forms::hold),
     },
     record: None,
+    evidence: None,
     screen: None,
 };
 

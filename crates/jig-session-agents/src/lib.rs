@@ -4,8 +4,10 @@
 //! its neighbours and name it in [`ALL`]; every field of [`Agent`] asks for an answer, and "none" is one.
 
 mod agent;
+mod evidence;
 mod file;
 mod forms;
+mod meaning;
 mod payload;
 mod process;
 
@@ -29,7 +31,9 @@ pub use agent::{
     Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Moment, Plugin, ProcessRecord, Program, Replies, Seen,
     Turns,
 };
+pub use evidence::{About, Evidence, Finding, Place, TAIL, reconciled};
 pub use file::{File, Folder};
+pub use meaning::{Heard, Meaning, Notice, hear, meaning, session};
 pub use payload::{Edit, Field, Payload, PayloadForm, Scalar, written};
 pub use process::of_process;
 
@@ -93,6 +97,9 @@ mod tests {
             assert_eq!(agent.payload.is_some(), called, "{}: a payload and the hooks that bring it", agent.name);
             assert_eq!(agent.editors.is_empty(), !called, "{}: its editing tools", agent.name);
             let Some(commands) = agent.hooks.commands() else { continue };
+            for event in commands.events {
+                assert_ne!(meaning(agent, event), Meaning::Nothing, "{}: {event} is installed for nothing", agent.name);
+            }
             assert!(agent.folder.is_some(), "{}: the folder of its configuration", agent.name);
             for event in commands.turns.end.iter().filter(|event| commands.notices.contains(event)) {
                 assert!(agent.replies.hold.is_some(), "{}: how {event} is held", agent.name);

@@ -1,9 +1,11 @@
 //! OpenCode.
 
+use jig_session_schema::event::{ToolOutcome, TurnOutcome};
 use serde_json::json;
 
 use crate::agent::{Agent, Hooks, Mcp, McpForm, Plugin, Program, Replies, Seen};
 use crate::file::{File, Folder};
+use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" };
@@ -25,6 +27,11 @@ pub const AGENT: Agent = Agent {
         project: Some(".opencode/plugins/jig-session.js"),
         mark: "jig-session.opencode",
     }),
+    meanings: MEANINGS,
+    notifications: &[],
+    questions: &["question"],
+    calls_create: false,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[
         ("write", "written"),
@@ -41,16 +48,80 @@ pub const AGENT: Agent = Agent {
         hold: None,
     },
     record: None,
+    evidence: None,
     screen: Some("opencode"),
 };
 
+/// A line of the plugin: `{ hook, event: { type, properties } }` for an event, `{ hook, input, output }` for a tool.
 const PAYLOAD: PayloadForm = PayloadForm {
     keys: &[
+        ("hook", Field::Hook),
+        ("event", Field::Nested(EVENT)),
+        ("input", Field::Nested(TOOL)),
+        // What the guard is asked with.
         ("sessionID", Field::Session),
         ("directory", Field::Cwd),
         ("cwd", Field::Cwd),
         ("tool", Field::Tool),
         ("callID", Field::Call),
         ("args", Field::Arguments),
+        ("output", Field::Nested(&[("args", Field::Arguments)])),
     ],
 };
+
+const EVENT: &[(&str, Field)] =
+    &[("type", Field::Event), ("properties", Field::Nested(PROPERTIES)), ("data", Field::Nested(PROPERTIES))];
+
+const TOOL: &[(&str, Field)] =
+    &[("sessionID", Field::Session), ("tool", Field::Tool), ("callID", Field::Call), ("args", Field::Arguments)];
+
+const PROPERTIES: &[(&str, Field)] = &[
+    ("sessionID", Field::Session),
+    ("status", Field::Nested(&[("type", Field::Outcome)])),
+    ("error", Field::Nested(&[("name", Field::Outcome)])),
+    ("tool", Field::Nested(&[("callID", Field::Call)])),
+    ("info", Field::Nested(INFO)),
+];
+
+const INFO: &[(&str, Field)] = &[
+    ("id", Field::Session),
+    ("parentID", Field::Parent),
+    ("directory", Field::Cwd),
+    ("version", Field::Version),
+    // Its title is made of the prompt by a model: no name that a user gave.
+    ("model", Field::Nested(&[("id", Field::Model), ("providerID", Field::Provider)])),
+    ("cost", Field::Cost),
+    (
+        "tokens",
+        Field::Nested(&[
+            ("input", Field::Input),
+            ("output", Field::Output),
+            ("cache", Field::Nested(&[("read", Field::CacheRead), ("write", Field::CacheWrite)])),
+        ]),
+    ),
+];
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("session.created", Meaning::Described),
+    ("session.updated", Meaning::Described),
+    ("session.deleted", Meaning::Ends),
+    ("session.status", Meaning::State),
+    ("session.idle", Meaning::Idle),
+    ("session.error", Meaning::Settled(TurnOutcome::Error)),
+    ("permission.asked", Meaning::Asks),
+    ("permission.updated", Meaning::Asks),
+    ("permission.replied", Meaning::Answered),
+    ("question.asked", Meaning::Questions),
+    ("question.replied", Meaning::Answered),
+    ("question.rejected", Meaning::Answered),
+    ("tool.execute.before", Meaning::Called),
+    ("tool.execute.after", Meaning::CallEnded(ToolOutcome::Ok)),
+    // The second version's words.
+    ("session.execution.started", Meaning::Prompted),
+    ("session.execution.succeeded", Meaning::Settled(TurnOutcome::Ok)),
+    ("session.execution.failed", Meaning::Settled(TurnOutcome::Error)),
+    ("session.execution.interrupted", Meaning::Settled(TurnOutcome::Aborted)),
+    ("form.created", Meaning::Questions),
+    ("form.replied", Meaning::Answered),
+    ("form.cancelled", Meaning::Answered),
+];

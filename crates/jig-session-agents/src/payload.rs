@@ -24,6 +24,8 @@ pub enum Field {
     Session,
     /// The event's name.
     Event,
+    /// The name of the hook that brings it, which is the event's where it tells none.
+    Hook,
     /// The working folder.
     Cwd,
     /// The transcript's path.
@@ -60,8 +62,6 @@ pub enum Field {
     Interrupted,
     /// The prompt: only whether it says anything is read.
     Prompt,
-    /// The model's answer: only whether it is Gemini's text for none is read.
-    Response,
     /// What started a compaction.
     Trigger,
     /// How something ended: `status`, `resultType`.
@@ -310,17 +310,7 @@ impl<'de> DeserializeSeed<'de> for Inner<'_> {
 /// Visits of values that say nothing here.
 macro_rules! passed_over {
     ($($visit:ident: $type:ty),*) => {
-        $(fn $visit<E>(self, _: $type) -> Result<Self::Value, E> { Ok(Default::default()) })*
-    };
-}
-
-/// Visits of everything inside lists that say nothing here.
-macro_rules! list_passed_over {
-    () => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(Default::default())
-        }
+        $(fn $visit<E>(self, _: $type) -> Result<(), E> { Ok(()) })*
     };
 }
 
@@ -335,12 +325,24 @@ impl<'de> Visitor<'de> for Inner<'_> {
         self.0.visit_map(map)
     }
 
+    /// Where an object may tell a model, a text is its id.
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        if text.len() <= LONGEST && self.0.keys.iter().any(|(_, field)| *field == Field::Model) {
+            self.0.payload.put(Field::Model, Scalar::Text(text.to_owned()));
+        }
+        Ok(())
+    }
+
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
     }
 
-    passed_over!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
-    list_passed_over!();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    passed_over!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64);
 }
 
 /// Which field a key is.
@@ -401,7 +403,6 @@ impl<'de> Visitor<'de> for Value {
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
         Ok(match self.0 {
             Field::Prompt => Some(Scalar::Flag(!text.is_empty())),
-            Field::Response => Some(Scalar::Flag(text != "[no response text]")),
             Field::Background => None,
             _ if text.len() > LONGEST => None,
             _ => Some(Scalar::Text(text.to_owned())),

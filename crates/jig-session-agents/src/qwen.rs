@@ -3,6 +3,7 @@
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::forms;
+use crate::meaning::Notice;
 
 const FOLDER: Folder = Folder { variable: Some(("QWEN_HOME", "")), home: ".qwen" };
 const SETTINGS: File = File { folder: FOLDER, name: "settings.json" };
@@ -46,6 +47,11 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    meanings: forms::MEANINGS,
+    notifications: &[("permission_prompt", Notice::Asks), ("idle_prompt", Notice::Idle)],
+    questions: &["ask_user_question"],
+    calls_create: true,
+    calls_answer: true,
     payload: Some(&forms::SNAKE),
     editors: &[
         ("write_file", "written"),
@@ -57,5 +63,6 @@ pub const AGENT: Agent = Agent {
     statusline: None,
     replies: forms::REPLIES,
     record: None,
+    evidence: None,
     screen: None,
 };

@@ -26,11 +26,17 @@ pub const AGENT: Agent = Agent {
         project: None,
         mark: "Symbol.for(\"jig-session.bridge\")",
     }),
+    meanings: &[],
+    notifications: &[],
+    questions: &[],
+    calls_create: true,
+    calls_answer: false,
     payload: Some(&PAYLOAD),
     editors: &[("write", "written"), ("edit", "edited")],
     statusline: None,
     replies: Replies { deny: Some(|reason| json!({ "block": true, "reason": reason })), context: None, hold: None },
     record: None,
+    evidence: None,
     screen: Some("pi"),
 };
 
