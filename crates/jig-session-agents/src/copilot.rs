@@ -37,7 +37,6 @@ pub const AGENT: Agent = Agent {
             "PreToolUse",
             "Notification",
             "PostToolUse",
-            "ErrorOccurred",
             "SubagentStart",
             "SubagentStop",
             "PreCompact",

@@ -79,8 +79,6 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("tool_name", Field::Tool),
         ("tool_call_id", Field::Call),
         ("tool_input", Field::Arguments),
-        ("decision", Field::Decision),
-        ("prompt", Field::Prompt),
     ],
 };
 

@@ -75,7 +75,6 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("tool_input", Field::Arguments),
         ("status", Field::Outcome),
         ("reason", Field::Reason),
-        ("prompt", Field::Prompt),
     ],
 };
 

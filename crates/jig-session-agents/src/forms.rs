@@ -37,7 +37,6 @@ pub(crate) const SNAKE: PayloadForm = PayloadForm {
         ("stop_hook_active", Field::StopHookActive),
         ("background_tasks", Field::Background),
         ("is_interrupt", Field::Interrupted),
-        ("prompt", Field::Prompt),
         ("trigger", Field::Trigger),
     ],
 };

@@ -60,14 +60,10 @@ pub enum Field {
     Background,
     /// A tool was broken off by a person.
     Interrupted,
-    /// The prompt: only whether it says anything is read.
-    Prompt,
     /// What started a compaction.
     Trigger,
     /// How something ended: `status`, `resultType`.
     Outcome,
-    /// The decision on a permission.
-    Decision,
     /// Tokens in the context.
     ContextTokens,
     /// The model's window.
@@ -402,7 +398,6 @@ impl<'de> Visitor<'de> for Value {
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
         Ok(match self.0 {
-            Field::Prompt => Some(Scalar::Flag(!text.is_empty())),
             Field::Background => None,
             _ if text.len() > LONGEST => None,
             _ => Some(Scalar::Text(text.to_owned())),
@@ -592,7 +587,6 @@ mod tests {
         });
         let read = read(&claude::AGENT, &payload);
         assert!(!format!("{read:?}").contains(secret), "{read:?}");
-        assert!(read.is(Field::Prompt));
         assert_eq!(read.count(Field::Background), Some(1));
     }
 
