@@ -115,10 +115,8 @@ record! {
         required at: Timestamp = "at",
         /// The word of this line.
         tag change: Tag = "change" is "removed",
-        /// The session's id.
-        required session: String = "session",
-        /// Its host, or null for this machine.
-        seed host: Option<String> = "host",
+        /// The session as it was last.
+        required session: Row = "session",
         /// How it went.
         required why: RemovedWhy = "why",
     }

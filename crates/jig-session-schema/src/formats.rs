@@ -11,8 +11,10 @@ use crate::shape::{Shape, Side, schema_of};
 pub struct Format {
     /// Its name, such as `status.v1`.
     pub name: &'static str,
-    /// What it is, as a title.
+    /// The name of its type, which generators of code take.
     pub title: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
     /// Whether a document is many lines, one object each.
     pub lines: bool,
     /// The largest document, or line of a line format, in bytes.
@@ -44,41 +46,68 @@ const fn limit_of(name: &str) -> usize {
     }
 }
 
-macro_rules! formats {
-    ($( $name:literal, $title:literal, $lines:literal, $Ty:ty; )*) => {
-        &[$( Format {
-            name: $name, title: $title, lines: $lines, limit: limit_of($name),
-            schema: schema_of::<$Ty>, check: check::<$Ty>, as_written: as_written::<$Ty>,
-        } ),*]
-    };
+/// A document or line that this program writes: its type is in [`FORMATS`], so that it has a schema.
+pub trait Document: Shape + serde::Serialize {
+    /// The name of its format, such as `status.v1`.
+    const FORMAT: &'static str;
 }
 
-/// Every format, in the contract's order.
-pub const FORMATS: &[Format] = formats! {
-    "status.v1", "Status of a coding-agent session, version 1", false, crate::status::Status;
-    "request.v1", "Request to a coding-agent session, version 1", false, crate::request::Request;
-    "event.v1", "Event line of a coding-agent session, version 1", true, crate::event::Event;
-    "pi-king.v1", "pi-king session status, version 1", false, crate::king::KingStatus;
-    "bridge.v1", "Line of the bridge between Pi and its host, version 1", true, BridgeLine;
-    "live-row.v1", "Live tmux panes, version 1", false, Vec<crate::live::LiveRow>;
-    "bulk.v1", "Bulk envelope over tmux panes, version 1", false, crate::bulk::Envelope;
-    "bus-record.v1", "Member of the session bus, version 1", false, crate::bus::Record;
-    "bus-message.v1", "Message on the session bus, version 1", false, crate::bus::Message;
-    "bus-claim.v1", "Claim on the session bus, version 1", false, crate::bus::Claim;
-    "ls.v1", "Listing of coding-agent sessions, version 1", false, crate::documents::Ls;
-    "show.v1", "One coding-agent session with its file, version 1", false, crate::documents::Show;
-    "watch.v1", "Change of coding-agent sessions, version 1", true, crate::documents::WatchLine;
-    "wait.v1", "The coding-agent session that was waited for, version 1", false, crate::documents::Wait;
-    "explain.v1", "Proof of a coding-agent session's life and state, version 1", false, crate::documents::Explain;
-    "context.v1", "What fills a coding-agent session's context, version 1", false, crate::documents::ContextDocument;
-    "paths.v1", "Where jig-session keeps its files, version 1", false, crate::documents::Paths;
-    "prune.v1", "What jig-session removed and kept, version 1", false, crate::documents::Prune;
-    "validate.v1", "Whether files are valid documents, version 1", false, crate::documents::Validate;
-    "doctor.v1", "What jig-session finds wrong, version 1", false, crate::documents::Doctor;
-    "hooks.v1", "What of jig-session stands in agents' configurations, version 1", false, crate::hooks::HooksDocument;
-    "bus-result.v1", "Result of an action on the session bus, version 1", true, crate::bus_result::BusResult;
-    "error.v1", "Error of a jig-session command, version 1", false, crate::error::ErrorDocument;
-};
+macro_rules! formats {
+    ($( $name:literal $Title:ident, $about:literal, $kind:ident, $Ty:ty; )*) => {
+        /// Every format, in the contract's order.
+        pub const FORMATS: &[Format] = &[$( Format {
+            name: $name,
+            title: stringify!($Title),
+            about: $about,
+            lines: formats!(@lines $kind),
+            limit: limit_of($name),
+            schema: schema_of::<$Ty>,
+            check: check::<$Ty>,
+            as_written: as_written::<$Ty>,
+        } ),*];
+
+        $( impl Document for $Ty {
+            const FORMAT: &'static str = $name;
+        } )*
+    };
+    (@lines lines) => { true };
+    (@lines document) => { false };
+}
+
+formats! {
+    "status.v1" Status, "What one live session of a coding agent does", document, crate::status::Status;
+    "request.v1" Request, "What a reader asks of a session", document, crate::request::Request;
+    "event.v1" Event, "What happened in a session, as `publish` reads it", lines, crate::event::Event;
+    "order.v1" Order, "What `publish` prints for the agent to obey", lines, crate::request::Order;
+    "pi-king.v1" KingStatus, "A session's card, as pi-king writes it", document, crate::king::KingStatus;
+    "bridge.v1" BridgeLine, "A line between Pi and its host", lines, BridgeLine;
+    "live-row.v1" LiveRows, "`live --json`: live tmux panes", document, Vec<crate::live::LiveRow>;
+    "live-explain.v1" LiveExplain, "`live explain --json`: what one screen is taken for", document, crate::live::LiveExplain;
+    "live-alias.v1" LiveAlias, "`live alias --json`: the link that was made", document, crate::live::LiveAlias;
+    "bulk.v1" Envelope, "`bulk --json`: an action over panes", document, crate::bulk::Envelope;
+    "bus-record.v1" Record, "A member of the session bus", document, crate::bus::Record;
+    "bus-message.v1" Message, "A message on the session bus", document, crate::bus::Message;
+    "bus-claim.v1" Claim, "A claim on the session bus", document, crate::bus::Claim;
+    "ls.v1" Ls, "`ls --json`: every session", document, crate::documents::Ls;
+    "show.v1" Show, "`show --json`: one session with its file", document, crate::documents::Show;
+    "watch.v1" WatchLine, "`watch --json`: a change of the sessions", lines, crate::documents::WatchLine;
+    "wait.v1" Wait, "`wait --json`: the session that was waited for", document, crate::documents::Wait;
+    "explain.v1" Explain, "`explain --json`: why a session is shown as it is", document, crate::documents::Explain;
+    "context.v1" ContextDocument, "`context --json`: what fills a session's context", document, crate::documents::ContextDocument;
+    "request-result.v1" RequestResult, "`request --json`: how a request went", document, crate::request::RequestResult;
+    "paths.v1" Paths, "`paths --json`: where everything is", document, crate::documents::Paths;
+    "prune.v1" Prune, "`prune --json`: what was removed and kept", document, crate::documents::Prune;
+    "validate.v1" Validate, "`validate --json`: whether files are valid", document, crate::documents::Validate;
+    "doctor.v1" Doctor, "`doctor --json`: what is wrong, and the way out", document, crate::documents::Doctor;
+    "hooks.v1" HooksDocument, "`hooks --json`: what of ours stands in agents' configurations", document, crate::hooks::HooksDocument;
+    "king-ls.v1" KingLs, "`king ls --json`: pi-king's sessions", document, crate::documents::KingLs;
+    "king-layout.v1" KingLayout, "`king pin|order|name --json`: the layout after the change", document, crate::king_documents::KingLayout;
+    "king-fingerprint.v1" KingFingerprint, "`king fingerprint --json`: what a new Pi would load", document, crate::king_documents::KingFingerprint;
+    "king-metrics.v1" KingMetrics, "`king metrics --json`: figures of the call logs", document, crate::king_documents::KingMetrics;
+    "king-dismiss.v1" KingDismiss, "`king dismiss --json`: the card that was removed", document, crate::king_documents::KingDismiss;
+    "bus-result.v1" BusResult, "`bus --json`: the result of an action on the session bus", lines, crate::bus_result::BusResult;
+    "error.v1" ErrorDocument, "The error of a command, with `--json`", document, crate::error::ErrorDocument;
+}
 
 /// The address under which a schema is known.
 pub const ID_BASE: &str = "https://jig-session.dev/schemas/";
@@ -99,7 +128,7 @@ impl Format {
         out.insert("title".into(), self.title.into());
         let shape = (self.schema)(side);
         if !shape.contains_key("description") {
-            out.insert("description".into(), format!("{}.", self.title).into());
+            out.insert("description".into(), format!("{}.", self.about).into());
         }
         out.extend(shape);
         out
@@ -163,6 +192,14 @@ impl Format {
         if value.get("session").is_some_and(Value::is_object) && lacks(&["change", "document", "identity"]) {
             return Self::named(if has(&["contextDetail"]) { "context.v1" } else { "wait.v1" });
         }
+        // Orders and bridge lines both have `op`, and both of them a `reload` with an id.
+        if value.get("op").is_some_and(|op| op == "switch") {
+            return Self::named("order.v1");
+        }
+        let first = value.get("sessions").and_then(|sessions| sessions.get(0));
+        if first.is_some_and(|session| session.get("record").is_some()) {
+            return Self::named("king-ls.v1");
+        }
         TELL.iter().find(|(_, with, without)| has(with) && lacks(without)).and_then(|(name, ..)| Self::named(name))
     }
 }
@@ -176,6 +213,13 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("event.v1", &["event"], &[]),
     ("error.v1", &["error", "exit"], &[]),
     ("bus-result.v1", &["action", "ok"], &[]),
+    ("request-result.v1", &["session", "id", "outcome"], &[]),
+    ("live-explain.v1", &["status", "rule", "composer"], &[]),
+    ("live-alias.v1", &["link", "target"], &[]),
+    ("king-layout.v1", &["path", "pinned", "order"], &[]),
+    ("king-fingerprint.v1", &["agentDir", "fingerprint"], &[]),
+    ("king-metrics.v1", &["zone", "logs"], &[]),
+    ("king-dismiss.v1", &["removed", "verdict", "exited"], &[]),
     ("watch.v1", &["change"], &[]),
     ("ls.v1", &["sessions", "problems"], &[]),
     ("show.v1", &["session", "document"], &[]),
@@ -188,7 +232,7 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("bus-message.v1", &["kind", "to"], &[]),
     ("bus-claim.v1", &["path", "claimedAt"], &[]),
     ("bus-record.v1", &["label", "joinedAt"], &[]),
-    ("status.v1", &["session"], &["outcome"]),
+    ("status.v1", &["session"], &[]),
     ("request.v1", &["schema", "id"], &["session", "label", "path", "kind"]),
 ];
 

@@ -38,6 +38,19 @@ impl SchemaCx {
         }
         json!({ "$ref": format!("#/$defs/{name}") })
     }
+
+    /// A field's own text goes before its type's. Beside a bare reference stands the text of what it refers to: a
+    /// generator of code makes one type of each text.
+    fn described(&self, schema: Value, doc: &str) -> Value {
+        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+        let own = referred.and_then(|name| self.defs.get(name)).and_then(|definition| definition.get("description"));
+        let mut out = Map::new();
+        out.insert("description".into(), own.cloned().unwrap_or_else(|| prose(doc).into()));
+        if let Value::Object(rest) = schema {
+            out.extend(rest.into_iter().filter(|(key, _)| key != "description"));
+        }
+        out.into()
+    }
 }
 
 /// An object's schema in the making.
@@ -70,7 +83,8 @@ impl ObjectSchema {
         if presence == Presence::Required || (writer && presence != Presence::Added) {
             self.required.push(key.into());
         }
-        self.properties.insert(key.into(), described(schema, doc));
+        let described = cx.described(schema, doc);
+        self.properties.insert(key.into(), described);
     }
 
     pub(crate) fn finish(self) -> Value {
@@ -83,16 +97,6 @@ impl ObjectSchema {
         }
         out.into()
     }
-}
-
-/// A field's own text goes before its type's.
-fn described(schema: Value, doc: &str) -> Value {
-    let mut out = Map::new();
-    out.insert("description".into(), prose(doc).into());
-    if let Value::Object(rest) = schema {
-        out.extend(rest.into_iter().filter(|(key, _)| key != "description"));
-    }
-    out.into()
 }
 
 /// A doc comment as one line of text.

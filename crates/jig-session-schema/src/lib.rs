@@ -45,6 +45,7 @@ pub mod hooks;
 pub mod json;
 mod json_schema;
 pub mod king;
+pub mod king_documents;
 pub mod limits;
 pub mod live;
 pub mod names;

@@ -2,6 +2,8 @@
 
 use crate::status::AgentName;
 
+use crate::shape::Tag;
+
 record! {
     /// A tmux pane as it was observed; an observation, not an authority to act. Its texts are untrusted.
     pub struct LiveRow {
@@ -75,5 +77,45 @@ closed_words! {
         StatusFile = "status-file",
         /// The name of its command.
         Command = "command",
+    }
+}
+
+record! {
+    /// `live explain --json`: what one captured screen is taken for.
+    pub struct LiveExplain {
+        /// The version of this document: 1.
+        version schema: Tag = "schema" is 1,
+        /// What the pane does.
+        required status: PaneStatus = "status",
+        /// Why, for people.
+        needed reason: String = "reason",
+        /// The agent, or null when none was recognised.
+        seed agent: Option<String> = "agent",
+        /// The rule that decided, for bug reports.
+        needed rule: String = "rule",
+        /// What told it.
+        needed source: StatusSource = "source",
+        /// Whether the agent's composer is drawn and can be typed into.
+        needed composer: bool = "composer",
+        /// The last line that is not blank; null without one.
+        seed last_visible_line: Option<String> = "lastVisibleLine",
+        /// The pane's width in columns, as it was given.
+        seed width: Option<u64> = "width",
+        /// The pane's height in rows, as it was given.
+        seed height: Option<u64> = "height",
+    }
+}
+
+record! {
+    /// `live alias --json`: the link that was made.
+    pub struct LiveAlias {
+        /// The version of this document: 1.
+        version schema: Tag = "schema" is 1,
+        /// The link.
+        required link: String = "link",
+        /// What it leads to.
+        required target: String = "target",
+        /// False: it was there already.
+        required made: bool = "made",
     }
 }

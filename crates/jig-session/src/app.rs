@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 
+use jig_session_schema::formats::Document;
 use jig_session_schema::json;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::time::Timestamp;
@@ -76,7 +77,16 @@ impl App {
     }
 
     /// Writes one document on one line, as it is made: a long one never stands in memory as a whole.
-    pub(crate) fn print_json(&self, document: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn print_json(&self, document: &impl Document) -> Result<(), Failure> {
+        self.write_json(document)
+    }
+
+    /// Writes an answer in an agent's own form, which is no format of ours.
+    pub(crate) fn print_agents_form(&self, form: &serde_json::Value) -> Result<(), Failure> {
+        self.write_json(form)
+    }
+
+    fn write_json(&self, document: &impl Serialize) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         // What could steer a terminal is escaped on its way out.
         let mut pass = |text: &mut Vec<u8>| {

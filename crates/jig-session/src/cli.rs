@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::commands;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::sanitise;
 
 /// Which coding-agent sessions live, what they do, and which one waits for you.
@@ -100,7 +100,37 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
+/// Why a command has no document for `--json`; `None` for one that has.
+fn without_document(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Schema(_) => Some("a schema is JSON as it is printed: leave --json out"),
+        Command::Demo(_) => Some("it runs other commands: give --json to those"),
+        Command::Host(_) => Some("it speaks the bridge's lines: leave --json out"),
+        Command::Mcp(_) => Some("it speaks MCP: leave --json out"),
+        Command::Hooks(args) => args.without_document(),
+        Command::Ls(_)
+        | Command::Show(_)
+        | Command::Watch(_)
+        | Command::Wait(_)
+        | Command::Explain(_)
+        | Command::Context(_)
+        | Command::Paths(_)
+        | Command::Validate(_)
+        | Command::Prune(_)
+        | Command::Doctor(_)
+        | Command::Publish(_)
+        | Command::Request(_)
+        | Command::Live(_)
+        | Command::Bulk(_)
+        | Command::King(_)
+        | Command::Bus(_) => None,
+    }
+}
+
 fn dispatch(command: &Command, app: &App) -> Outcome {
+    if let Some(hint) = without_document(command).filter(|_| app.json) {
+        return Err(Failure::new(Code::Usage, "--json: this command prints no document").hint(hint));
+    }
     match command {
         Command::Ls(args) => commands::ls::run(args, app),
         Command::Show(args) => commands::show::run(args, app),
@@ -128,7 +158,6 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
 
 /// Help and version go to stdout with 0; anything else is a usage error, 2.
 fn unparsed(json: bool, error: &clap::Error) -> ExitCode {
-    use crate::failure::Code;
     let shown = matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
     if shown || !json {
         // A closed stdout or stderr is nobody's loss here.

@@ -44,6 +44,14 @@ impl View {
             .map(|place| &self.sessions[*place])
     }
 
+    /// The rows that are listed, and the problems.
+    pub(crate) fn into_listed(self, all: bool) -> (Vec<Row>, Vec<Problem>) {
+        let shown = if all { None } else { Some(listed(&self.sessions, self.at)) };
+        let mut rows: Vec<Option<Row>> = self.sessions.into_iter().map(|session| Some(session.row)).collect();
+        let places = self.order.iter().filter(|place| shown.as_ref().is_none_or(|shown| shown[**place]));
+        (places.filter_map(|place| rows[*place].take()).collect(), self.problems)
+    }
+
     /// Every row, listed or not.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
         self.order.iter().map(|place| &self.sessions[*place].row)

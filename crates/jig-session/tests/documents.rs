@@ -158,6 +158,37 @@ fn errors_print_their_document() {
     }
 }
 
+/// `--json` is refused where there is no document, instead of being ignored.
+#[test]
+fn a_command_without_a_document_refuses_json() {
+    let world = World::new();
+    let commands: [&[&str]; 6] =
+        [&["schema"], &["schema", "status.v1"], &["demo"], &["host"], &["mcp"], &["hooks", "print", "pi"]];
+    for command in commands {
+        let output = world.run(&[command, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {output:?}");
+        assert!(output.stdout.is_empty(), "{command:?}: {output:?}");
+        is("error.v1", &output.stderr);
+    }
+}
+
+#[test]
+fn the_commands_around_panes_and_cards_print_their_documents() {
+    let world = World::new();
+    let bin = world.path().join("bin");
+    fs::create_dir(&bin).expect("a folder");
+    for (format, args) in [
+        ("live-explain.v1", &["live", "explain"][..]),
+        ("live-alias.v1", &["live", "alias", bin.to_str().expect("UTF-8")]),
+        ("king-ls.v1", &["king", "ls"]),
+        ("king-metrics.v1", &["king", "metrics"]),
+    ] {
+        let output = world.run(&[args, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        is(format, &output.stdout);
+    }
+}
+
 #[test]
 fn watch_prints_its_lines() {
     let world = World::new();

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
+use jig_session_schema::documents::Ls;
 use jig_session_schema::row::Row;
-use serde::Serialize;
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
@@ -39,29 +39,15 @@ pub(crate) fn plain(args: &[OsString]) -> Option<(Args, bool)> {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
     let view = view::load(app)?;
-    let listed: Vec<&Row> = view.listed(args.all).map(|session| &session.row).collect();
     if app.json {
-        json(app, &view, &listed)?;
+        let at = view.at;
+        let (sessions, problems) = view.into_listed(args.all);
+        app.print_json(&Ls::new().at(at).sessions(sessions).problems(problems))?;
     } else {
+        let listed: Vec<&Row> = view.listed(args.all).map(|session| &session.row).collect();
         text(app, &view, &listed, args.all)?;
     }
-    drop(listed);
-    // The program ends here: giving back ten thousand rows one by one is work for nobody.
-    std::mem::forget(view);
     Ok(Exit::OK)
-}
-
-/// The document `ls` with rows and problems that are lent: a listing of ten thousand sessions is not copied.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u8,
-    at: jig_session_schema::time::Timestamp,
-    sessions: &'a [&'a Row],
-    problems: &'a [jig_session_schema::row::Problem],
-}
-
-fn json(app: &App, view: &View, listed: &[&Row]) -> Result<(), crate::failure::Failure> {
-    app.print_json(&Document { schema: 1, at: view.at, sessions: listed, problems: &view.problems })
 }
 
 fn text(app: &App, view: &View, listed: &[&Row], all: bool) -> Result<(), crate::failure::Failure> {

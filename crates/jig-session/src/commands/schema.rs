@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let Some(name) = &args.format else {
-        let names: String = FORMATS.iter().map(|format| format!("{:16} {}\n", format.name, format.title)).collect();
+        let names: String = FORMATS.iter().map(|format| format!("{:20} {}\n", format.name, format.about)).collect();
         app.print(&names)?;
         return Ok(Exit::OK);
     };

@@ -117,7 +117,7 @@ impl Told {
                 (changed.into(), Some(row))
             }
             Change::Removed(row, why) => {
-                let mut removed = WatchRemoved::new().session(row.session.clone()).host(row.host.clone());
+                let mut removed = WatchRemoved::new().session(row.clone());
                 removed.at = at;
                 removed.why = match why {
                     Why::Ended => RemovedWhy::Ended,

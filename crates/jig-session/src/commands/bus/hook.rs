@@ -57,7 +57,7 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
         app.print_json(&BusResult::Guard(GuardResult::new().ok(true).deny(deny).message(message)))
     } else {
         match agent.and_then(|agent| agent.replies.deny).zip(message) {
-            Some((deny, message)) => app.print_json(&deny(&message)),
+            Some((deny, message)) => app.print_agents_form(&deny(&message)),
             None => Ok(()),
         }
     };
@@ -126,7 +126,7 @@ fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, 
     };
     // Where the agent takes no such answer, the mail stays where it is.
     let Some(form) = form else { return Ok(()) };
-    app.print_json(&form)?;
+    app.print_agents_form(&form)?;
     // Only what has left is recorded.
     let bus = Bus::open(&app.places().bus, bus.repo().clone(), &system)?;
     Ok(bus.record_notice(&member.record.id, &notice)?)

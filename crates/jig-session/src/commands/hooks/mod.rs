@@ -89,6 +89,13 @@ impl Parts {
     }
 }
 
+impl Args {
+    /// Why there is no document for `--json`, when there is none.
+    pub(crate) fn without_document(&self) -> Option<&'static str> {
+        matches!(self.action, Action::Print(_)).then_some("what is printed is the configuration: leave --json out")
+    }
+}
+
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let (deed, which) = match &args.action {
         Action::Install(which) => (Deed::Install, which),

@@ -3,8 +3,8 @@
 use jig_session_atomic::{PrivateDir, Removal};
 use jig_session_liveness::{Machine, Processes, Record};
 use jig_session_schema::king::{KingState, KingStatus};
+use jig_session_schema::king_documents::KingDismiss;
 use jig_session_schema::limits::STATUS_BYTES;
-use serde_json::json;
 
 use super::cards;
 use crate::app::App;
@@ -55,10 +55,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         }
     }
     if app.json {
-        let verdict = judged.verdict.as_str();
-        app.print_json(
-            &json!({ "schema": 1, "removed": path.to_string_lossy(), "verdict": verdict, "exited": exited }),
-        )?;
+        let removed = path.to_string_lossy().into_owned();
+        app.print_json(&KingDismiss::new().removed(removed).verdict(judged.verdict).exited(exited))?;
     }
     Ok(Exit::OK)
 }

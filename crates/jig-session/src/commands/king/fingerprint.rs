@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jig_session_king::fingerprint::{self, Global};
-use serde_json::json;
+use jig_session_schema::king_documents::KingFingerprint;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -30,12 +30,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         return Err(Failure::new(Code::NotFound, message).hint("start Pi once, or mend the file").path(settings));
     };
     if app.json {
-        app.print_json(&json!({
-            "schema": 1,
-            "cwd": cwd.to_string_lossy(),
-            "agentDir": agent_dir.to_string_lossy(),
-            "fingerprint": value,
-        }))?;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let document =
+            KingFingerprint::new().cwd(text(&cwd)).agent_dir(text(&agent_dir)).fingerprint(value.to_string());
+        app.print_json(&document)?;
     } else {
         app.print(&format!("{value}\n"))?;
     }

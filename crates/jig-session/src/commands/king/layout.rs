@@ -4,7 +4,7 @@ use jig_session_atomic::{PrivateDir, Reason, TempName};
 use jig_session_king::layout::Layout;
 use jig_session_king::writer::sweep;
 use jig_session_liveness::{Machine, Processes};
-use serde_json::json;
+use jig_session_schema::king_documents::KingLayout;
 
 use super::cards;
 use crate::app::App;
@@ -74,13 +74,14 @@ fn edit(app: &App, wanted: &[String], change: impl Fn(&mut Layout, &[String])) -
     let machine = Machine::new();
     sweep(&file.dir, Layout::FILE, &|pid| machine.is_missing(pid));
     if app.json {
-        app.print_json(&json!({
-            "schema": 1,
-            "path": file.path(),
-            "pinned": layout.pinned(),
-            "order": layout.order(),
-            "names": ids.iter().filter_map(|id| Some((id.clone(), layout.name(id)?))).collect::<std::collections::BTreeMap<_, _>>(),
-        }))?;
+        let names = ids.iter().filter_map(|id| Some((id.clone(), layout.name(id)?.to_owned())));
+        let owned = |ids: Vec<&str>| ids.into_iter().map(str::to_owned).collect();
+        let document = KingLayout::new()
+            .path(file.path())
+            .pinned(owned(layout.pinned()))
+            .order(owned(layout.order()))
+            .names(names.collect());
+        app.print_json(&document)?;
     }
     Ok(Exit::OK)
 }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use jig_session_atomic::PrivateDir;
 use jig_session_king::metrics::{self, Archive, Band, Metrics, Sums, Tokens, Zone};
+use jig_session_schema::king_documents::{
+    KingAverage, KingBand, KingDay, KingMetrics, KingModel, KingStreak, KingSums, KingTokens,
+};
 use jig_session_schema::time::Timestamp;
-use serde_json::{Value, json};
 
 use crate::ages;
 use crate::app::App;
@@ -67,7 +69,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 /// No folder is named, so there is nothing to measure; guessing one would name one vendor's tool.
 fn without_logs(app: &App, now: Timestamp, zone: &Zone) -> Outcome {
     if app.json {
-        app.print_json(&json!({ "schema": 1, "at": now.to_string(), "zone": zone.name(), "logs": null }))?;
+        app.print_json(&KingMetrics::new().at(now).zone(zone.name().to_owned()))?;
     } else {
         app.print(&format!("no call logs: {LOGS} is not set\n"))?;
     }
@@ -120,74 +122,47 @@ fn write_archive(app: &App, folder: &Path, archive: &Archive) {
     }
 }
 
-fn document(metrics: &Metrics, now: Timestamp, zone: &Zone, logs: &Path) -> Value {
-    let days: Vec<Value> =
-        metrics.days.iter().map(|(date, sums)| day_document(&date.to_string(), Some(sums))).collect();
-    let week: Vec<Value> =
-        metrics.seven_days().iter().map(|(date, sums)| day_document(&date.to_string(), sums.as_ref())).collect();
+fn document(metrics: &Metrics, now: Timestamp, zone: &Zone, logs: &Path) -> KingMetrics {
     let streak = metrics.streak();
-    json!({
-        "schema": 1,
-        "at": now.to_string(),
-        "zone": zone.name(),
-        "logs": logs.to_string_lossy(),
-        "day": metrics.date.to_string(),
-        "partial": metrics.partial(),
-        "band": metrics.band.as_ref().map(band_document),
-        "sevenDays": week,
-        "average": metrics.average().map(|average| {
-            let mut mean = sums_document(&average.sums);
-            mean.insert("days".into(), average.days.into());
-            mean
-        }),
-        "lifetime": sums_document(&metrics.lifetime()),
-        "streak": { "current": streak.current, "longest": streak.longest },
-        "days": days,
-    })
+    let day = |date: &dyn std::fmt::Display, sums: &Sums| KingDay::new().day(date.to_string()).sums(sums_of(sums));
+    let week = metrics.seven_days();
+    KingMetrics::new()
+        .at(now)
+        .zone(zone.name().to_owned())
+        .logs(Some(logs.to_string_lossy().into_owned()))
+        .day(Some(metrics.date.to_string()))
+        .partial(metrics.partial())
+        .band(metrics.band.as_ref().map(band_of))
+        .seven_days(week.iter().map(|(date, sums)| day(date, &sums.unwrap_or_default())).collect())
+        .average(metrics.average().map(|average| KingAverage::new().days(average.days).sums(sums_of(&average.sums))))
+        .lifetime(Some(sums_of(&metrics.lifetime())))
+        .streak(Some(KingStreak::new().current(streak.current).longest(streak.longest)))
+        .days(metrics.days.iter().map(|(date, sums)| day(date, sums)).collect())
 }
 
-fn day_document(day: &str, sums: Option<&Sums>) -> Value {
-    let mut document = serde_json::Map::new();
-    document.insert("day".into(), day.into());
-    document.extend(sums_document(&sums.copied().unwrap_or_default()));
-    document.into()
+fn sums_of(sums: &Sums) -> KingSums {
+    let tokens = KingTokens::new()
+        .input(sums.tokens.input)
+        .output(sums.tokens.output)
+        .cache_read(sums.tokens.cache_read)
+        .cache_write(sums.tokens.cache_write)
+        .reasoning(sums.tokens.reasoning)
+        .net(sums.tokens.net());
+    let sum = KingSums::new().calls(sums.calls).errors(sums.errors).tokens(tokens);
+    sum.partial(sums.unread > 0).unread(sums.unread)
 }
 
-fn sums_document(sums: &Sums) -> serde_json::Map<String, Value> {
-    let fields = [
-        ("calls", json!(sums.calls)),
-        ("errors", json!(sums.errors)),
-        ("tokens", tokens_document(&sums.tokens)),
-        ("partial", json!(sums.unread > 0)),
-        ("unread", json!(sums.unread)),
-    ];
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn tokens_document(tokens: &Tokens) -> Value {
-    json!({
-        "in": tokens.input,
-        "out": tokens.output,
-        "cacheRead": tokens.cache_read,
-        "cacheWrite": tokens.cache_write,
-        "reasoning": tokens.reasoning,
-        "net": tokens.net(),
-    })
-}
-
-fn band_document(band: &Band) -> Value {
-    let mut document = sums_document(&band.sums);
-    let models: Vec<Value> = band
-        .models
-        .iter()
-        .map(|(model, calls)| json!({ "model": model, "calls": calls, "percent": share(*calls, band.sums.calls) }))
-        .collect();
-    document.insert("lastHour".into(), band.last_hour.into());
-    document.insert("models".into(), models.into());
-    document.insert("cacheSharePercent".into(), json!(cache_share(&band.sums.tokens)));
-    document.insert("p95Ms".into(), json!(band.p95_ms));
-    document.insert("hourly".into(), json!(band.hourly));
-    document.into()
+fn band_of(band: &Band) -> KingBand {
+    let models = band.models.iter().map(|(model, calls)| {
+        KingModel::new().model(model.clone()).calls(*calls).percent(share(*calls, band.sums.calls))
+    });
+    KingBand::new()
+        .sums(sums_of(&band.sums))
+        .last_hour(band.last_hour)
+        .models(models.collect())
+        .cache_share_percent(cache_share(&band.sums.tokens))
+        .p95_ms(band.p95_ms)
+        .hourly(band.hourly.clone())
 }
 
 /// Percent of the whole, rounded.

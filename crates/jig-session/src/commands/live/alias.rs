@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use jig_session_schema::live::LiveAlias;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -27,9 +27,8 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome {
         app.note(&note);
     }
     if app.json {
-        app.print_json(
-            &json!({ "schema": 1, "link": link.to_string_lossy(), "target": program.to_string_lossy(), "made": made }),
-        )?;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        app.print_json(&LiveAlias::new().link(text(&link)).target(text(&program)).made(made))?;
     } else {
         let verb = if made { "linked" } else { "is already linked:" };
         app.print(&format!("{verb} {} -> {}\n", link.display(), program.display()))?;

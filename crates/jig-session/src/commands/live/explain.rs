@@ -4,7 +4,7 @@ use std::io::Read;
 
 use jig_session_panes::classify::{Cursor, PaneObservation, classify};
 use jig_session_panes::text;
-use serde_json::json;
+use jig_session_schema::live::LiveExplain;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -64,18 +64,17 @@ pub(super) fn run(args: &Args, app: &App) -> Outcome {
     };
     let found = classify(&pane);
     if app.json {
-        app.print_json(&json!({
-            "schema": 1,
-            "status": found.status,
-            "reason": found.reason,
-            "agent": found.agent,
-            "rule": found.rule,
-            "source": found.source,
-            "composer": found.composer,
-            "lastVisibleLine": text::last_line(screen),
-            "width": args.width,
-            "height": args.height,
-        }))?;
+        let document = LiveExplain::new()
+            .status(found.status)
+            .reason(found.reason.to_owned())
+            .agent(found.agent.map(|agent| agent.to_string()))
+            .rule(found.rule.to_owned())
+            .source(found.source)
+            .composer(found.composer)
+            .last_visible_line(text::last_line(screen))
+            .width(args.width.map(u64::from))
+            .height(args.height.map(u64::from));
+        app.print_json(&document)?;
     } else {
         app.print(&format!(
             "status    {}\nreason    {}\nagent     {}\nrule      {}\nsource    {}\n",
