@@ -89,7 +89,7 @@ mod tests {
     fn a_variable_of_our_own_environment() {
         let (name, value) = std::env::vars().find(|(_, value)| !value.is_empty()).expect("there are variables");
         assert_eq!(variable(std::process::id(), &name), Some(value));
-        assert_eq!(variable(std::process::id(), "JIG_SESSION_NO_SUCH_VARIABLE"), None);
+        assert_eq!(variable(std::process::id(), "NO_SUCH_VARIABLE_OF_OURS"), None);
     }
 
     #[test]
