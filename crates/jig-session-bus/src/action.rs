@@ -9,6 +9,7 @@ use jig_session_schema::bus_result as shown;
 use jig_session_schema::bus_result::{BusResult, MemberState};
 use jig_session_schema::limits::LOCK_WAIT;
 
+use crate::buses::Buses;
 use crate::claims::{Claimed, Release};
 use crate::error::{Code, Error, Refusal};
 use crate::inbox::Taken;
@@ -284,6 +285,7 @@ impl<'w> Actor<'_, 'w> {
         let bus = self.writer()?;
         let joined = bus.join(self.me(), join)?;
         self.hear(&bus);
+        self.hear_of_others();
         let record = joined.record;
         let result = shown::JoinResult::new()
             .label(Some(record.label))
@@ -340,6 +342,18 @@ impl<'w> Actor<'_, 'w> {
             .recipients(sent.recipients.iter().map(view::recipient).collect());
         let unread = Some(bus.unread(&self.me().id)?);
         Ok(finish!(Send, result, refusal, unread))
+    }
+
+    /// Notes the other buses that the session is on: each has an inbox and claims of its own.
+    fn hear_of_others(&self) {
+        let key = &self.context.repo.key;
+        let buses = Buses::new(self.context.root, self.context.world);
+        for other in buses.memberships(&self.me().id).into_iter().filter(|other| other.repo.key != *key) {
+            let (root, label) = (other.repo.place.root.display(), &other.member.record.label);
+            let note =
+                format!("also on the bus of {root} as \"{label}\"; act there with: jig-session bus --cwd '{root}' …");
+            self.notes.borrow_mut().push(note);
+        }
     }
 
     /// Keeps what the bus has noted for the result.
@@ -443,7 +457,7 @@ impl<'w> Actor<'_, 'w> {
         let resolve = |typed: &String| {
             path::resolve(typed, &self.context.repo.place).map_err(|bad| {
                 let mut refusal = Refusal::new(Code::Refused, bad.to_string());
-                refusal.hint = bad.hint().map(str::to_owned);
+                refusal.hint = bad.hint();
                 Error::from(refusal)
             })
         };

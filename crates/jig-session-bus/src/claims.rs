@@ -85,7 +85,8 @@ impl Bus<'_> {
         self.prune(&mut look)?;
         let owned = look.member(&me.id).is_some_and(|m| m.state == State::Live && m.record.owner == me.owner);
         if !owned {
-            self.join_locked(&mut look, me, &Join::default())?;
+            let joined = self.join_locked(&mut look, me, &Join::default())?;
+            self.note_joined(&joined);
         }
         let conflicts = self.conflicts(&look, &me.id, paths);
         if !conflicts.is_empty() {
@@ -275,7 +276,8 @@ impl Bus<'_> {
         let mut look = self.look_locked()?;
         self.prune(&mut look)?;
         if look.member(&me.id).is_none_or(|member| member.state != State::Live) {
-            self.join_locked(&mut look, me, &Join::default())?;
+            let joined = self.join_locked(&mut look, me, &Join::default())?;
+            self.note_joined(&joined);
         }
         let mut result = Released::default();
         let mut released: Vec<&Claim> = Vec::new();

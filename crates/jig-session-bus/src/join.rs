@@ -99,7 +99,17 @@ impl Bus<'_> {
                 return Ok(member.record);
             }
         }
-        Ok(self.join(me, &Join::default())?.record)
+        let joined = self.join(me, &Join::default())?;
+        self.note_joined(&joined);
+        Ok(joined.record)
+    }
+
+    /// Notes that an action has put its session on this bus.
+    pub(crate) fn note_joined(&self, joined: &Joined) {
+        if joined.joined {
+            let root = self.repo.place.root.display();
+            self.note(format!("joined the bus of {root} as \"{}\" just now", joined.record.label));
+        }
     }
 
     /// As [`Bus::join`]. The caller holds the lock and has pruned.
@@ -146,6 +156,7 @@ impl Bus<'_> {
         stamp(&mut record, me, &now);
         let taken_over = former.as_ref().is_some_and(|former| former.owner != me.owner);
         self.write_record(&record)?;
+        self.note_place()?;
         if taken_over {
             self.take_over_claims(look, me)?;
         }

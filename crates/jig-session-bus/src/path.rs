@@ -17,7 +17,10 @@ pub struct Place {
     pub cwd: PathBuf,
     /// The same root as the user spells it, when the working directory was reached through a link.
     pub spelled_root: Option<PathBuf>,
-    /// Real paths of the git folders nobody may claim in.
+    /// What its worktrees share: the common git folder, or the main root of another version control; the root itself
+    /// outside of any.
+    pub common: PathBuf,
+    /// Real paths of the folders of the version control, in which nobody may claim.
     pub git: Vec<PathBuf>,
     /// Names differ in case only on this file system.
     pub folds_case: bool,
@@ -47,6 +50,14 @@ pub enum BadPath {
     /// Not in this worktree.
     #[error("\"{0}\" is outside the repository")]
     Outside(String),
+    /// In another repository than the session's.
+    #[error("\"{path}\" is in another repository, {root}", root = .root.display())]
+    Elsewhere {
+        /// The path.
+        path: String,
+        /// That repository's root.
+        root: PathBuf,
+    },
     /// Inside the repository's own bookkeeping.
     #[error("\"{0}\" is inside the git folder")]
     Git(String),
@@ -63,11 +74,14 @@ pub enum BadPath {
 
 impl BadPath {
     /// The way out, where there is one.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Pattern(_) => Some("claim the folder: src/api or src/api/**"),
-            Self::Outside(_) => Some("claims are paths of the repository the session works in"),
-            Self::Loop(_) => Some("look at the link with: ls -l"),
+            Self::Pattern(_) => Some("claim the folder: src/api or src/api/**".to_owned()),
+            Self::Outside(_) => Some("claims are paths of the repository the session works in".to_owned()),
+            Self::Elsewhere { root, .. } => {
+                Some(format!("use that repository's bus: jig-session bus --cwd '{}' …", root.display()))
+            }
+            Self::Loop(_) => Some("look at the link with: ls -l".to_owned()),
             _ => None,
         }
     }
@@ -87,10 +101,22 @@ pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
     let (spelled, as_dir) = below(argument, place)?;
     let path = Path::new(&spelled);
     let outside = || BadPath::Outside(argument.to_owned());
-    let start = if path.is_absolute() { inside_root(path, place).ok_or_else(outside)? } else { place.cwd.join(path) };
+    let start = if path.is_absolute() { below_spelled_root(path, place) } else { place.cwd.join(path) };
     let real = follow(&start).ok_or_else(|| BadPath::Loop(argument.to_owned()))?;
-    let relative = real.strip_prefix(&place.root).map_err(|_| outside())?;
-    if place.git.iter().any(|git| real.starts_with(git)) || relative.starts_with(".git") {
+    if place.git.iter().any(|git| real.starts_with(git)) {
+        return Err(BadPath::Git(argument.to_owned()));
+    }
+    // The file's own worktree decides its name: it may be another one than the caller stands in.
+    let root = worktree_root(&real, place).map_err(|root| match root {
+        Some(root) => BadPath::Elsewhere { path: argument.to_owned(), root },
+        None => outside(),
+    })?;
+    // An absolute path must lie inside its worktree as it is written: a link elsewhere into it is not followed.
+    if path.is_absolute() && !lexical(&start).starts_with(&root) {
+        return Err(outside());
+    }
+    let relative = real.strip_prefix(&root).map_err(|_| outside())?;
+    if is_bookkeeping(relative, place) {
         return Err(BadPath::Git(argument.to_owned()));
     }
     let stored = stored(relative).ok_or_else(|| BadPath::NotText(argument.to_owned()))?;
@@ -100,18 +126,38 @@ pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
     Ok(ClaimPath { dir: as_dir || stored == "." || real.is_dir(), path: stored })
 }
 
-/// The stored spelling of a path that a program is about to write, wherever it is spelled from; `None` when it is not in
-/// this worktree, or in its git folder.
-pub fn locate(written: &str, place: &Place) -> Option<ClaimPath> {
-    if written.is_empty() || written.contains('\0') {
-        return None;
-    }
-    let real = follow(&place.cwd.join(written))?;
+/// The real path of a file that a program is about to write, spelled from its working folder; `None` when no file can be
+/// meant.
+pub(crate) fn real(written: &str, cwd: &Path) -> Option<PathBuf> {
+    if written.is_empty() || written.contains('\0') { None } else { follow(&cwd.join(written)) }
+}
+
+/// The stored spelling of a real path in a worktree; `None` when it is not in it, or in its bookkeeping.
+pub(crate) fn locate(real: &Path, place: &Place) -> Option<ClaimPath> {
     let relative = real.strip_prefix(&place.root).ok()?;
-    if place.git.iter().any(|git| real.starts_with(git)) || relative.starts_with(".git") {
+    if place.git.iter().any(|git| real.starts_with(git)) || is_bookkeeping(relative, place) {
         return None;
     }
     Some(ClaimPath { path: stored(relative)?, dir: false })
+}
+
+/// The root of the worktree that holds a real path, if that is one of the place's repository. Otherwise the root of the
+/// repository that it is in, if it is in any.
+fn worktree_root(real: &Path, place: &Place) -> Result<PathBuf, Option<PathBuf>> {
+    // A nested repository's root is a name in the repository around it.
+    let folder = if real.starts_with(&place.root) && real != place.root { real.parent() } else { None };
+    let found = crate::repo::find(folder.unwrap_or(real), None).map_err(|_| None)?;
+    if found.is_versioned {
+        let same = found.common == place.common;
+        return if same { Ok(found.place.root) } else { Err(Some(found.place.root)) };
+    }
+    // Outside of version control the place's root is where its session stands.
+    if place.git.is_empty() && real.starts_with(&place.root) { Ok(place.root.clone()) } else { Err(None) }
+}
+
+fn is_bookkeeping(relative: &Path, place: &Place) -> bool {
+    relative.starts_with(".git")
+        || (!place.git.is_empty() && [".hg", ".jj", ".svn"].iter().any(|m| relative.starts_with(m)))
 }
 
 /// The spelling two claims are compared by.
@@ -168,14 +214,11 @@ fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
     Ok((if spelled.is_empty() { "/" } else { spelled }.to_owned(), as_dir))
 }
 
-/// An absolute path must be inside the root as it is written: links are not asked.
-fn inside_root(path: &Path, place: &Place) -> Option<PathBuf> {
+/// An absolute path that is spelled as the user reached the root, from the real root.
+fn below_spelled_root(path: &Path, place: &Place) -> PathBuf {
     let clean = lexical(path);
-    if clean.starts_with(&place.root) {
-        return Some(path.to_owned());
-    }
-    let rest = clean.strip_prefix(place.spelled_root.as_ref()?).ok()?;
-    Some(place.root.join(rest))
+    let rest = place.spelled_root.as_ref().and_then(|spelled| clean.strip_prefix(spelled).ok());
+    rest.map_or_else(|| path.to_owned(), |rest| place.root.join(rest))
 }
 
 fn lexical(path: &Path) -> PathBuf {
@@ -260,10 +303,11 @@ mod tests {
         let base = dir.path().canonicalize().expect("its real path");
         let root = base.join("repo");
         let outside = base.join("outside");
-        for sub in ["src/api", "docs", ".git", "@types"] {
+        for sub in ["src/api", "docs", ".git/objects", ".git/refs", "@types"] {
             fs::create_dir_all(root.join(sub)).expect("a folder");
         }
         fs::create_dir_all(&outside).expect("a folder");
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").expect("a file");
         fs::write(root.join("src/api/routes.ts"), "x").expect("a file");
         fs::create_dir_all(root.join("app/[id]")).expect("a folder");
         symlink(&root, base.join("link")).expect("a link");
@@ -276,6 +320,7 @@ mod tests {
         let place = Place {
             cwd: root.clone(),
             spelled_root: Some(base.join("link")),
+            common: root.join(".git"),
             git: vec![root.join(".git")],
             root,
             folds_case: false,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jig_session_git::Repository;
+use jig_session_git::{Repository, WorkingCopy};
 use jig_session_schema::names;
 
 use crate::path::Place;
@@ -11,7 +11,7 @@ use crate::store::Repo;
 /// Finds the repository of a working directory: the key of its bus and the place where paths are resolved.
 ///
 /// All worktrees of one repository share the common git folder and so the bus; a submodule and a clone have their own.
-/// Outside git the real directory stands for itself. `spelled` is the directory as the user reached it (`$PWD`), which
+/// Where there is no git, `.hg`, `.jj` and `.svn` mark a root. Outside of all the real directory stands for itself. `spelled` is the directory as the user reached it (`$PWD`), which
 /// a path may be written against.
 pub fn find(cwd: &Path, spelled: Option<&Path>) -> Result<Repo, jig_session_git::Error> {
     let found = Repository::discover(cwd)?;
@@ -19,18 +19,42 @@ pub fn find(cwd: &Path, spelled: Option<&Path>) -> Result<Repo, jig_session_git:
     let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     Ok(match found {
         Some(repository) => of_repository(&repository, real, spelled),
-        None => {
-            let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let place = Place {
-                folds_case: folds_case(&real),
-                spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &real, &real)),
-                root: real.clone(),
-                cwd: real.clone(),
-                git: Vec::new(),
-            };
-            Repo { key: key(&name, &real), common: real, is_git: false, branch: None, place }
-        }
+        None => match WorkingCopy::discover(cwd)? {
+            Some(copy) => of_working_copy(copy, real, spelled),
+            None => plain(&real.clone(), real, spelled),
+        },
     })
+}
+
+/// A folder that no version control knows, as the root of what is below it.
+pub(crate) fn plain(root: &Path, cwd: PathBuf, spelled: Option<&Path>) -> Repo {
+    let place = Place {
+        folds_case: folds_case(root),
+        spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &cwd, root)),
+        root: root.to_owned(),
+        cwd,
+        common: root.to_owned(),
+        git: Vec::new(),
+    };
+    Repo { key: plain_key(root), common: root.to_owned(), is_git: false, is_versioned: false, branch: None, place }
+}
+
+/// The key of a folder's bus outside of version control.
+pub(crate) fn plain_key(root: &Path) -> String {
+    key(&root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), root)
+}
+
+fn of_working_copy(copy: WorkingCopy, cwd: PathBuf, spelled: Option<&Path>) -> Repo {
+    let place = Place {
+        folds_case: folds_case(&copy.root),
+        spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &cwd, &copy.root)),
+        root: copy.root,
+        cwd,
+        common: copy.main.clone(),
+        git: vec![copy.marker],
+    };
+    let key = plain_key(&copy.main);
+    Repo { key, common: copy.main, is_git: false, is_versioned: true, branch: None, place }
 }
 
 fn of_repository(repository: &Repository, cwd: PathBuf, spelled: Option<&Path>) -> Repo {
@@ -42,10 +66,12 @@ fn of_repository(repository: &Repository, cwd: PathBuf, spelled: Option<&Path>) 
         spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &cwd, &root)),
         root,
         cwd,
+        common: repository.common_dir().to_owned(),
         git,
     };
     let common = repository.common_dir().to_owned();
-    Repo { key: key(&repository.name(), &common), common, is_git: true, branch: repository.branch(), place }
+    let key = key(&repository.name(), &common);
+    Repo { key, common, is_git: true, is_versioned: true, branch: repository.branch(), place }
 }
 
 /// The bus folder's name: readable, then the hash of the path that makes it unique.

@@ -32,6 +32,8 @@ pub struct Repo {
     pub common: PathBuf,
     /// Whether `common` is a git folder.
     pub is_git: bool,
+    /// Whether any version control knows the folder.
+    pub is_versioned: bool,
     /// The branch that is checked out.
     pub branch: Option<String>,
     /// Where paths are resolved.

@@ -5,11 +5,15 @@
 //! set those for their own repository, which need not be the one that was asked about. Nothing is written, and nothing
 //! that a file names is followed but the folders of the repository itself.
 
+mod other;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use jig_session_atomic::read_file;
+
+pub use other::WorkingCopy;
 
 /// Git's small files hold one line; what is longer is none of them.
 const SMALL_FILE: usize = 16 * 1024;

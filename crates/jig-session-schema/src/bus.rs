@@ -221,6 +221,20 @@ record! {
 }
 
 record! {
+    /// Where the folder of a bus is: `repo.json`, a hint by which the bus of a moved folder is found.
+    pub struct BusPlace {
+        /// The version of this format: 1.
+        version schema: Tag = "schema" is 1,
+        /// The repository's common folder, as in `bus.json`, where it was last.
+        required path: String = "path",
+        /// Its device.
+        required device: u64 = "device",
+        /// Its inode.
+        required inode: u64 = "inode",
+    }
+}
+
+record! {
     /// What a listening member has been told: `inbox/<name>/.told`.
     pub struct Told {
         /// The version of this format: 1.

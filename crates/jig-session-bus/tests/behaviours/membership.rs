@@ -332,7 +332,7 @@ fn looking_touches_nothing() {
     town.check(&b, "src");
     town.open().look().expect("looked");
     assert_eq!(tree(&town.bus), before);
-    assert_eq!(names(&town.folder()), ["bus.json", "claims", "inbox", "lock", "sessions"]);
+    assert_eq!(names(&town.folder()), ["bus.json", "claims", "inbox", "lock", "repo.json", "sessions"]);
 }
 
 #[test]

@@ -13,4 +13,5 @@ mod identity;
 mod mcp;
 mod members;
 mod output;
+mod places;
 mod town;

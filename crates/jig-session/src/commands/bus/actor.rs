@@ -8,8 +8,9 @@ use jig_session_atomic::PrivateDir;
 use jig_session_bus::Code as Word;
 use jig_session_bus::who::{self, Ancestor, IdSource, Known, Question};
 use jig_session_bus::{
-    Bus, Call, Context, Done, Me, Repo, System, World, choose_member, digits, find_repo, label, perform,
+    Bus, Buses, Call, Context, Done, Me, Repo, System, World, choose_member, digits, label, perform,
 };
+use jig_session_git::Error as GitError;
 use jig_session_liveness::{Process as Seen, Processes};
 use jig_session_schema::bus::Record;
 use jig_session_schema::bus_result::MemberState;
@@ -65,12 +66,26 @@ impl Actor {
     /// Finds who acts, by the one order that every surface shares.
     pub(crate) fn find(app: &App, options: &Options<'_>, surface: Surface) -> Result<Self, Failure> {
         let places = app.places();
-        let repo = repo(app, options.cwd)?;
         let system = System::new();
         let root = places.bus.clone();
-        let meant = named_member(&Bus::open_existing(&root, repo.clone(), &system)?, options)?;
+        let buses = Buses::new(&root, &system);
+        let folder = Folder::of(app, options.cwd)?;
+        let mut repo = folder.bus(|cwd, spelled| buses.of_folder(cwd, spelled))?;
+        // A folder that is named, or joined in, is meant; otherwise a session acts on the bus that it is on.
+        let by_folder = options.cwd.is_some() || options.joins;
+        let mut meant = named_member(&Bus::open_existing(&root, repo.clone(), &system)?, options);
+        if let (Err(failure), Some(word), false) = (&meant, options.named, by_folder)
+            && failure.code == Code::NotFound
+            && let Some(elsewhere) = buses.member(word)
+        {
+            repo = elsewhere.repo;
+            meant = Ok(Some(Meant::Standing(Box::new(elsewhere.member.record))));
+        }
+        let meant = meant?;
         if let Some(Meant::Standing(record)) = meant {
             let me = stand_in(*record, surface != Surface::CommandLine);
+            let repo =
+                if by_folder { repo } else { folder.bus(|cwd, spelled| buses.of_session(&me.id, cwd, spelled))? };
             return Ok(Self { me, repo, root, system });
         }
         let meant = match meant {
@@ -135,6 +150,9 @@ impl Actor {
             timer: server,
             owner,
         };
+        if !by_folder {
+            repo = folder.bus(|cwd, spelled| buses.of_session(&me.id, cwd, spelled))?;
+        }
         let mut actor = Self { me, repo, root, system };
         actor.settle(app);
         Ok(actor)
@@ -215,19 +233,33 @@ fn stand_in(record: Record, timer: bool) -> Me {
     Me { id, agent, model: None, pid, process, name: None, source: IdSource::Given, timer, owner }
 }
 
-/// The repository of a folder.
-pub(crate) fn repo(app: &App, cwd: Option<&Path>) -> Result<Repo, Failure> {
-    let here = std::env::current_dir().map_err(|error| {
-        Failure::new(Code::Io, format!("cannot tell the working folder: {error}"))
-            .errno(error.raw_os_error())
-            .hint("it may have been removed: change to another one")
-    });
-    let (cwd, spelled) = match cwd {
-        Some(cwd) => (here.unwrap_or_default().join(cwd), None),
-        None => (here?, app.var("PWD").map(PathBuf::from)),
-    };
-    find_repo(&cwd, spelled.as_deref().or(Some(&cwd)))
-        .map_err(|error| Failure::new(Code::Io, error.to_string()).path(error.path()).errno(error.errno()))
+/// Where the caller stands, and how it got there.
+struct Folder {
+    cwd: PathBuf,
+    /// As the user spells it.
+    spelled: PathBuf,
+}
+
+impl Folder {
+    fn of(app: &App, cwd: Option<&Path>) -> Result<Self, Failure> {
+        let here = std::env::current_dir().map_err(|error| {
+            Failure::new(Code::Io, format!("cannot tell the working folder: {error}"))
+                .errno(error.raw_os_error())
+                .hint("it may have been removed: change to another one")
+        });
+        let (cwd, spelled) = match cwd {
+            Some(cwd) => (here.unwrap_or_default().join(cwd), None),
+            None => (here?, app.var("PWD").map(PathBuf::from)),
+        };
+        let spelled = spelled.unwrap_or_else(|| cwd.clone());
+        Ok(Self { cwd, spelled })
+    }
+
+    /// The bus that is found for this folder.
+    fn bus(&self, find: impl FnOnce(&Path, Option<&Path>) -> Result<Repo, GitError>) -> Result<Repo, Failure> {
+        find(&self.cwd, Some(&self.spelled))
+            .map_err(|error| Failure::new(Code::Io, error.to_string()).path(error.path()).errno(error.errno()))
+    }
 }
 
 /// The processes above this one. Command lines are read up to the first agent only: nothing above it is asked about.

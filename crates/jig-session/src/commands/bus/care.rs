@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use jig_session_atomic::PrivateDir;
-use jig_session_schema::bus::BusFolder;
+use jig_session_bus::{About, Buses, System};
 use jig_session_schema::documents::Check;
 
 /// One check a bus that a person should hear of, or one that says all are well.
 pub(crate) fn checks(root: &Path) -> Vec<Check> {
-    let check = |ok, message: String| Check::new().check("bus".to_owned()).ok(ok).message(message);
+    let system = System::new();
+    let buses = Buses::new(root, &system);
     let Ok(Some(all)) = PrivateDir::open_existing(root) else { return Vec::new() };
     // That the folder cannot be listed is said by the check of the folder itself.
     let keys = all.list().unwrap_or_default();
@@ -28,18 +29,8 @@ pub(crate) fn checks(root: &Path) -> Vec<Check> {
             );
             found.push(check(true, message).path(Some(text(&path))));
         }
-        let about = bus.read("bus.json", 65_536).ok().and_then(|read| BusFolder::read(&read.bytes).ok());
-        match about.map(|read| read.value.common_dir) {
-            None => {
-                found.push(check(true, format!("{} does not say whose it is", path.display())).path(Some(text(&path))))
-            }
-            Some(of) if !Path::new(&of).exists() => {
-                let message =
-                    format!("the bus of {of}, which is not there any more: moved repositories have a new bus");
-                let hint = format!("if nobody needs its mail: rm -r {}", path.display());
-                found.push(check(true, message).hint(Some(hint)).path(Some(text(&path))));
-            }
-            Some(_) => {}
+        if let Some(finding) = whose(&buses, &key.to_string_lossy(), &path) {
+            found.push(finding.path(Some(text(&path))));
         }
         let held = bus.sub_existing("quarantine").ok().flatten().and_then(|folder| folder.list().ok());
         if let Some(held) = held.filter(|held| !held.is_empty()) {
@@ -54,6 +45,35 @@ pub(crate) fn checks(root: &Path) -> Vec<Check> {
         found.push(check(true, format!("{count} bus folder(s), each of a repository that is there")));
     }
     found
+}
+
+/// Whose bus a folder is, if there is something to say of it. What live members use is never advised to be removed.
+fn whose(buses: &Buses<'_>, key: &str, path: &Path) -> Option<Check> {
+    let About { made_for, now, live } = buses.about(key);
+    let Some(made_for) = made_for else {
+        return Some(check(true, format!("{} does not say whose it is", path.display())));
+    };
+    let members = if live == 1 { "1 live member".to_owned() } else { format!("{live} live members") };
+    if made_for.exists() {
+        return now.filter(|now| *now != made_for && live > 0).map(|now| {
+            check(
+                true,
+                format!("the bus of {} is the one of {} too, with {members}", made_for.display(), now.display()),
+            )
+        });
+    }
+    let was = made_for.display();
+    Some(match (now, live) {
+        (Some(now), 1..) => check(true, format!("the bus of {was}, which is {} now, with {members}", now.display())),
+        (None, 1..) => check(true, format!("the bus of {was}, which is not there any more; {members} still on it"))
+            .hint(Some("their next call in the moved folder finds it; it goes when they have ended".to_owned())),
+        (_, 0) => check(true, format!("the bus of {was}, which is not there any more, without a live member"))
+            .hint(Some(format!("if nobody needs its mail: rm -r {}", path.display()))),
+    })
+}
+
+fn check(ok: bool, message: String) -> Check {
+    Check::new().check("bus".to_owned()).ok(ok).message(message)
 }
 
 fn text(path: &Path) -> String {

@@ -2,18 +2,18 @@
 //! end with 0: a hook must never be what stops an agent.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use jig_session_agents::{Agent, Field, Moment, Payload};
-use jig_session_bus::guard::{Edit, reason};
-use jig_session_bus::{Bus, Conflict, Occasion, System, view};
+use jig_session_bus::guard::reason;
+use jig_session_bus::{Bus, Buses, Conflict, Edit, Occasion, System, view};
 use jig_session_schema::bus_result::{BusResult, GuardResult};
 use jig_session_schema::limits::LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::actor::{Actor, Options, Surface, repo};
+use super::actor::{Actor, Options, Surface};
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
 
@@ -66,19 +66,22 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
 
 /// The claim that stands in the way of what the payload's tool is about to write.
 fn conflict(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<Conflict>, Failure> {
-    if payload.edits.is_empty() {
+    let root = app.places().bus;
+    if payload.edits.is_empty() || !root.exists() {
         return Ok(None);
     }
-    let repo = repo(app, payload.text(Field::Cwd).map(Path::new))?;
     let system = System::new();
-    let bus = Bus::open_existing(&app.places().bus, repo, &system)?;
-    if !bus.has_claims()? {
-        return Ok(None);
-    }
     let session = session(payload, named, app)?;
     let always = app.var("JIG_BUS_GUARD") == Some("1");
     let files: Vec<String> = payload.paths().map(str::to_owned).collect();
-    Ok(bus.edit_conflict(&Edit { session: &session, files: &files, always })?)
+    let cwd = cwd(payload);
+    Ok(Buses::new(&root, &system).edit_conflict(&Edit { session: &session, cwd: &cwd, files: &files, always })?)
+}
+
+/// The folder in which the agent works.
+fn cwd(payload: &Payload) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    payload.text(Field::Cwd).map_or_else(|| here.clone(), |cwd| here.join(cwd))
 }
 
 /// The session a hook acts for. A payload names it, so the processes above are asked only without one.
@@ -114,10 +117,13 @@ pub(crate) fn notice(agent: &str, event: &str, named: Option<&str>, app: &App) -
 }
 
 fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, app: &App) -> Result<(), Failure> {
-    let repo = repo(app, payload.text(Field::Cwd).map(Path::new))?;
+    let root = app.places().bus;
     let system = System::new();
-    let bus = Bus::open_existing(&app.places().bus, repo, &system)?;
-    let Some(member) = bus.member(&session(payload, named, app)?)? else { return Ok(()) };
+    let session = session(payload, named, app)?;
+    let repo = Buses::new(&root, &system).of_session(&session, &cwd(payload), None);
+    let Ok(repo) = repo else { return Ok(()) };
+    let bus = Bus::open_existing(&root, repo, &system)?;
+    let Some(member) = bus.member(&session)? else { return Ok(()) };
     let occasion = occasion(agent, event, payload);
     let Some(notice) = bus.notice(&member, occasion)? else { return Ok(()) };
     let form = match occasion {
@@ -128,7 +134,7 @@ fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, 
     let Some(form) = form else { return Ok(()) };
     app.print_agents_form(&form)?;
     // Only what has left is recorded.
-    let bus = Bus::open(&app.places().bus, bus.repo().clone(), &system)?;
+    let bus = Bus::open(&root, bus.repo().clone(), &system)?;
     Ok(bus.record_notice(&member.record.id, &notice)?)
 }
 

@@ -66,6 +66,8 @@ pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, col
             list(", released ", &result.released, &mut out);
         }
         BusResult::Send(result) => sent(result, now, &mut out),
+        // What a bus that was joined this moment has not got says nothing about mail.
+        BusResult::Inbox(result) if result.ok && result.messages.is_empty() && !result.notes.is_empty() => {}
         BusResult::Inbox(result) if result.ok => {
             mail(&result.messages, result.remaining, result.unreadable, now, &mut out)
         }

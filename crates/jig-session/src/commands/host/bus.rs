@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jig_session_bus::guard::{Edit, reason};
+use jig_session_bus::guard::reason;
 use jig_session_bus::who::IdSource;
 use jig_session_bus::{
-    Bus as Store, Call, Code as Word, Context, Done, Me, Member, Notice, System, World, find_repo, limits, perform,
+    Bus as Store, Buses, Call, Code as Word, Context, Done, Edit, Me, Member, Notice, System, World, limits, perform,
 };
 use jig_session_liveness::Processes;
 use jig_session_publish::Now;
@@ -200,8 +200,8 @@ impl Bus {
     pub(super) fn guard(&mut self, question: &GuardQuestion) -> Option<String> {
         let me = self.me.as_ref()?;
         let files = [question.path.clone()];
-        let edit = Edit { session: &me.id, files: &files, always: self.guard };
-        self.store()?.edit_conflict(&edit).ok()?.as_ref().map(reason)
+        let edit = Edit { session: &me.id, cwd: &self.cwd, files: &files, always: self.guard };
+        self.buses().edit_conflict(&edit).ok()?.as_ref().map(reason)
     }
 
     /// The model calls a tool of ours.
@@ -438,10 +438,19 @@ impl Bus {
     }
 
     fn perform(&self, me: &Me, call: &Call) -> Result<Done, Failure> {
-        let repo = find_repo(&self.cwd, None).map_err(|error| {
+        // A join is to the bus of the folder; everything else is done on the bus that the session is on.
+        let found = match call {
+            Call::Join { .. } => self.buses().of_folder(&self.cwd, None),
+            _ => self.buses().of_session(&me.id, &self.cwd, None),
+        };
+        let repo = found.map_err(|error| {
             Failure::new(crate::failure::Code::Io, error.to_string()).path(error.path()).errno(error.errno())
         })?;
         Ok(perform(&Context { root: &self.root, repo, world: &self.system, me }, call)?)
+    }
+
+    fn buses(&self) -> Buses<'_> {
+        Buses::new(&self.root, &self.system)
     }
 
     fn store(&self) -> Option<Store<'_>> {
@@ -460,7 +469,11 @@ impl Bus {
         &'b self,
         open: impl FnOnce(&Path, jig_session_bus::Repo, &'b dyn World) -> Result<Store<'b>, jig_session_bus::Error>,
     ) -> Option<Store<'b>> {
-        let repo = find_repo(&self.cwd, None).ok()?;
+        let repo = match &self.me {
+            Some(me) => self.buses().of_session(&me.id, &self.cwd, None),
+            None => self.buses().of_folder(&self.cwd, None),
+        };
+        let repo = repo.ok()?;
         open(&self.root, repo, &self.system).ok()
     }
 
