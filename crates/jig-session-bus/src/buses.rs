@@ -3,9 +3,9 @@
 //! A session acts on the bus that it is on, wherever it stands; only who is on none, or says so, goes by the folder. A
 //! file belongs to the bus of its own worktree, whoever writes it.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use jig_session_atomic::PrivateDir;
 use jig_session_git::Error as GitError;
@@ -41,7 +41,7 @@ pub struct Membership {
 }
 
 /// An editing tool's call, before it runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Edit<'a> {
     /// The session whose tool it is.
     pub session: &'a str,
@@ -51,6 +51,20 @@ pub struct Edit<'a> {
     pub files: &'a [String],
     /// The session is guarded whatever its record says (`JIG_BUS_GUARD=1`).
     pub always: bool,
+    /// Whether the caller can still wait for the decision; asked before each step of it.
+    pub has_time: &'a dyn Fn() -> bool,
+}
+
+impl fmt::Debug for Edit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, cwd, files, always, .. } = self;
+        f.debug_struct("Edit")
+            .field("session", session)
+            .field("cwd", cwd)
+            .field("files", files)
+            .field("always", always)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'w> Buses<'w> {
@@ -124,6 +138,9 @@ impl<'w> Buses<'w> {
         for file in edit.files {
             let Some(real) = path::real(file, edit.cwd) else { continue };
             for repo in self.covering(&real) {
+                if !(edit.has_time)() {
+                    return Err(Error::OutOfTime);
+                }
                 let bus = Bus::open_existing(self.root, repo, self.world)?;
                 if !bus.has_claims()? {
                     continue;

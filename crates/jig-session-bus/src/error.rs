@@ -56,6 +56,9 @@ pub enum Error {
     /// A folder or file of the bus failed.
     #[error(transparent)]
     Folder(#[from] jig_session_atomic::Error),
+    /// The caller could not wait any longer.
+    #[error("the decision took too long")]
+    OutOfTime,
     /// An entry of the bus that must be read could not be.
     #[error("cannot read {path}: {problem}")]
     Entry {

@@ -43,7 +43,7 @@ lines! {
         Return(Return) = "return",
         /// The session's entries, reduced: the answer to the op `entries`.
         Entries(Entries) = "entries",
-        /// A question before an editing tool runs: no answer in 250 ms means allowed.
+        /// A question before an editing tool runs: no answer in 2 s means allowed.
         Guard(GuardQuestion) = "guard",
         /// The session ends in this process.
         Bye(Bye) = "bye",

@@ -20,7 +20,8 @@ const START_MS = 1000; // how long a session waits for the host's first answer
 const AFTER_START_MS = 100; // a Pi that waits for a person has its start behind it by then
 const STOP_MS = 1000; // how long session_shutdown waits for the host to end
 const RESTARTS = 3; // restarts of a crashed host, each after a longer pause
-const ASK_MS = 250; // how long a prompt or a tool call waits for the host
+const ASK_MS = 250; // how long a prompt waits for the host
+const GUARD_MS = 2000; // how long an editing tool waits: only a machine that stands still needs it
 const QUEUE_MAX = 8 << 20; // bytes that may wait for a host that does not read
 const PAGE = 500; // entries a line
 const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
@@ -349,11 +350,11 @@ export default function (pi: ExtensionAPI) {
   };
 
   // A question Pi must not wait for: no answer in time is no answer.
-  const askBriefly = (kind: string, line: Record<string, unknown>) =>
+  const askBriefly = (kind: string, line: Record<string, unknown>, ms = ASK_MS) =>
     new Promise<any>((resolve) => {
       if (!child) return resolve(undefined);
       const id = String(nextId++);
-      const timer = setTimeout(() => settle(id)?.resolve(undefined), ASK_MS);
+      const timer = setTimeout(() => settle(id)?.resolve(undefined), ms);
       const end = (value?: any) => {
         clearTimeout(timer);
         resolve(value);
@@ -416,7 +417,7 @@ export default function (pi: ExtensionAPI) {
   const beforeTool = async (event: any) => {
     const path = event.input?.path;
     if (!guard || !GUARDED.has(event.toolName) || typeof path !== "string") return undefined;
-    const answer = await askBriefly("guard", { toolCallId: event.toolCallId, tool: event.toolName, path });
+    const answer = await askBriefly("guard", { toolCallId: event.toolCallId, tool: event.toolName, path }, GUARD_MS);
     return typeof answer?.deny === "string" ? { block: true, reason: answer.deny } : undefined;
   };
 

@@ -4,6 +4,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jig_session_agents::{Agent, Field, Moment, Payload};
@@ -16,9 +18,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::actor::{Actor, Options, Surface};
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::log::Log;
 
-/// A guard that has not decided after this long allows.
-const GUARD: Duration = Duration::from_millis(50);
+/// CPU time that a guard may spend on its decision; then it allows.
+const GUARD_CPU: Duration = Duration::from_millis(50);
+/// Wall time after which a guard allows: a busy machine is no reason, so this is for one that stands still.
+const GUARD_WALL: Duration = Duration::from_secs(2);
 /// How long a hook waits for its payload.
 const PAYLOAD: Duration = Duration::from_millis(1000);
 
@@ -43,16 +48,21 @@ pub(crate) fn fast(args: &[OsString]) -> Option<ExitCode> {
 
 /// Denies an edit of a path that another live session holds.
 pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
-    let started = Instant::now();
+    let decision = Arc::new(AtomicBool::new(false));
+    end_in_time(&decision, app);
     // An agent that is not known has no form in which it could be denied anything.
     let agent = jig_session_agents::named(agent);
-    let denied = agent
-        .and_then(|agent| payload(agent, started + GUARD))
-        .and_then(|payload| conflict(&payload, named, app).ok().flatten())
-        .filter(|_| started.elapsed() <= GUARD);
+    let decided = agent.map_or(Ok(None), |agent| conflict(agent, named, app));
+    if decision.swap(true, Ordering::SeqCst) {
+        // Too late: the process is about to end.
+        std::thread::park();
+    }
+    let denied = decided.unwrap_or_else(|doubt| {
+        Log::new(&app.places(), "bus guard").write("undecided", &format!("an edit was allowed in doubt: {doubt}"));
+        None
+    });
     let message = denied.as_ref().map(reason);
-    // What cannot be written is a doubt like any other.
-    let _ = if app.json {
+    let printed = if app.json {
         let deny = denied.as_ref().map(view::conflict);
         app.print_json(&BusResult::Guard(GuardResult::new().ok(true).deny(deny).message(message)))
     } else {
@@ -61,27 +71,45 @@ pub(crate) fn guard(agent: &str, named: Option<&str>, app: &App) -> Outcome {
             None => Ok(()),
         }
     };
+    if let Err(failure) = printed {
+        Log::new(&app.places(), "bus guard").write("undecided", &format!("a denial was not read: {failure}"));
+    }
     Ok(Exit::OK)
 }
 
-/// The claim that stands in the way of what the payload's tool is about to write.
-fn conflict(payload: &Payload, named: Option<&str>, app: &App) -> Result<Option<Conflict>, Failure> {
+/// Ends the process when nothing was decided in time.
+fn end_in_time(decision: &Arc<AtomicBool>, app: &App) {
+    let (decision, places) = (Arc::clone(decision), app.places());
+    std::thread::spawn(move || {
+        std::thread::sleep(GUARD_WALL);
+        if !decision.swap(true, Ordering::SeqCst) {
+            Log::new(&places, "bus guard").write("undecided", "an edit was allowed in doubt: no decision within 2 s");
+            std::process::exit(0);
+        }
+    });
+}
+
+/// CPU time that this process has spent.
+fn spent() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(spent.tv_sec.try_into().unwrap_or(0), spent.tv_nsec.try_into().unwrap_or(0))
+}
+
+/// The claim that stands in the way of what the payload's tool is about to write, or why that cannot be told.
+fn conflict(agent: &Agent, named: Option<&str>, app: &App) -> Result<Option<Conflict>, String> {
+    let payload = payload(agent, Instant::now() + GUARD_WALL)?;
     let root = app.places().bus;
     if payload.edits.is_empty() || !root.exists() {
         return Ok(None);
     }
     let system = System::new();
-    let session = session(payload, named, app)?;
+    let session = session(&payload, named, app).map_err(|failure| failure.message)?;
     let always = app.var("JIG_BUS_GUARD") == Some("1");
     let files: Vec<String> = payload.paths().map(str::to_owned).collect();
-    let cwd = cwd(payload);
-    Ok(Buses::new(&root, &system).edit_conflict(&Edit { session: &session, cwd: &cwd, files: &files, always })?)
-}
-
-/// The folder in which the agent works.
-fn cwd(payload: &Payload) -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    payload.text(Field::Cwd).map_or_else(|| here.clone(), |cwd| here.join(cwd))
+    let cwd = cwd(&payload);
+    let has_time = || spent() < GUARD_CPU;
+    let edit = Edit { session: &session, cwd: &cwd, files: &files, always, has_time: &has_time };
+    Buses::new(&root, &system).edit_conflict(&edit).map_err(|error| error.to_string())
 }
 
 /// The session a hook acts for. A payload names it, so the processes above are asked only without one.
@@ -98,6 +126,12 @@ fn session(payload: &Payload, named: Option<&str>, app: &App) -> Result<String, 
     }
 }
 
+/// The folder in which the agent works.
+fn cwd(payload: &Payload) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    payload.text(Field::Cwd).map_or_else(|| here.clone(), |cwd| here.join(cwd))
+}
+
 /// Where in a turn an event of an agent's hooks stands.
 fn occasion(agent: &Agent, event: &str, payload: &Payload) -> Occasion {
     match agent.hooks.commands().map(|commands| commands.turns.moment(event)) {
@@ -111,7 +145,7 @@ fn occasion(agent: &Agent, event: &str, payload: &Payload) -> Occasion {
 pub(crate) fn notice(agent: &str, event: &str, named: Option<&str>, app: &App) -> Outcome {
     // A notice that fails is made again by the next event: the mail stays where it is.
     let _ = jig_session_agents::named(agent)
-        .and_then(|agent| Some((agent, payload(agent, Instant::now() + PAYLOAD)?)))
+        .and_then(|agent| Some((agent, payload(agent, Instant::now() + PAYLOAD).ok()?)))
         .map(|(agent, payload)| announce(agent, event, &payload, named, app));
     Ok(Exit::OK)
 }
@@ -138,28 +172,29 @@ fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, 
     Ok(bus.record_notice(&member.record.id, &notice)?)
 }
 
-/// The agent's payload from stdin, at most a megabyte and not after `end`; `None` when there is none to be had.
-fn payload(agent: &Agent, end: Instant) -> Option<Payload> {
+/// The agent's payload from stdin, at most a megabyte and not after `end`; why there is none to be had.
+fn payload(agent: &Agent, end: Instant) -> Result<Payload, String> {
     let stdin = std::io::stdin();
     let mut bytes = Vec::new();
     let mut chunk = [0; 16 * 1024];
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs().try_into().ok()?, tv_nsec: left.subsec_nanos().into() };
+        let left = Timespec { tv_sec: left.as_secs().try_into().unwrap_or(0), tv_nsec: left.subsec_nanos().into() };
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-        if poll(&mut asked, Some(&left)).ok()? == 0 {
-            return None;
+        let unread = |error: rustix::io::Errno| format!("the payload cannot be read: {error}");
+        if poll(&mut asked, Some(&left)).map_err(unread)? == 0 {
+            return Err("no payload came in time".to_owned());
         }
-        let read = rustix::io::read(&stdin, &mut chunk).ok()?;
+        let read = rustix::io::read(&stdin, &mut chunk).map_err(unread)?;
         if read == 0 {
             break;
         }
         bytes.extend_from_slice(&chunk[..read]);
         if bytes.len() > LINE_BYTES {
-            return None;
+            return Err(format!("the payload is longer than {LINE_BYTES} bytes"));
         }
     }
-    Payload::read(agent, &bytes).ok()
+    Payload::read(agent, &bytes).map_err(|error| format!("the payload is not read: {error}"))
 }
 
 #[cfg(test)]

@@ -187,6 +187,7 @@ impl From<jig_session_bus::Error> for Failure {
         use jig_session_bus::Error;
         match error {
             Error::Folder(error) => error.into(),
+            Error::OutOfTime => Self::new(Code::Timeout, error.to_string()),
             Error::Refused(refusal) => {
                 let mut failure = Self::new(refusal.code, refusal.message).candidates(refusal.candidates);
                 failure.hint = refusal.hint;

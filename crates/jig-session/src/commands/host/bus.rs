@@ -200,7 +200,7 @@ impl Bus {
     pub(super) fn guard(&mut self, question: &GuardQuestion) -> Option<String> {
         let me = self.me.as_ref()?;
         let files = [question.path.clone()];
-        let edit = Edit { session: &me.id, cwd: &self.cwd, files: &files, always: self.guard };
+        let edit = Edit { session: &me.id, cwd: &self.cwd, files: &files, always: self.guard, has_time: &|| true };
         self.buses().edit_conflict(&edit).ok()?.as_ref().map(reason)
     }
 
