@@ -191,8 +191,15 @@ fn program(change: &Change) -> Option<String> {
             let value = current(file.text()?, *format, entries).ok()??;
             entries.iter().find_map(|entry| program_in(entry, &value))
         }
-        Content::File { .. } => None,
+        Content::File { mark, .. } => program_line(file.text().filter(|text| text.contains(mark.as_str()))?),
     }
+}
+
+/// The program in a file that an agent loads: it stands in a line of its own, as a JSON text.
+fn program_line(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("const INSTALLED = "))?;
+    let value = &line[..line.rfind("\";")? + 1];
+    serde_json::from_str(value).ok().filter(|program: &String| !program.is_empty())
 }
 
 fn program_in(entry: &Entry, value: &Value) -> Option<String> {

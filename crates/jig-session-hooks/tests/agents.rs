@@ -21,7 +21,7 @@ fn plugin(agent: &Agent, program: &str) -> Option<String> {
         jig_session_agents::Hooks::Plugin(plugin) => plugin.mark,
         _ => "",
     };
-    Some(format!("// {mark}\n// {program}\n"))
+    Some(format!("// {mark}\nconst INSTALLED = {};\n", serde_json::Value::from(program)))
 }
 
 fn target<'a>(home: &'a Path, program: &'a str) -> Target<'a> {
@@ -63,8 +63,7 @@ fn every_agent_is_installed_once_and_leaves_nothing() {
         assert_eq!(tree(home.path()), installed);
         for row in apply(Deed::Status, agent, &parts, &target) {
             assert_eq!(row.state, HooksState::INSTALLED, "{} {}", agent.name, row.part);
-            let loads = matches!(agent.hooks, jig_session_agents::Hooks::Plugin(_)) && row.part.as_str() == "session";
-            assert_eq!(row.program.as_deref(), (!loads).then_some(PROGRAM), "{} {}", agent.name, row.part);
+            assert_eq!(row.program.as_deref(), Some(PROGRAM), "{} {}", agent.name, row.part);
         }
         assert_eq!(states(&apply(Deed::Uninstall, agent, &parts, &target)), all("removed"), "{}", agent.name);
         assert_eq!(tree(home.path()), BTreeMap::new(), "{}", agent.name);

@@ -729,7 +729,7 @@ export default function (pi: ExtensionAPI) {
     shared[owner] = true;
     if (child || later) return; // Pi before 0.80 may say it twice
     const isFirst = event.reason === "startup" && (ctx.mode === "tui" || ctx.mode === "rpc");
-    const isKnown = !process.env.JIG_SESSION_HOST && command[0] === INSTALLED && OFFER.commands.length > 0 && !OFFER.unless.some((name) => process.env[name]);
+    const isKnown = !process.env.JIG_SESSION_HOST && (command[0] === INSTALLED || !INSTALLED.includes("/")) && OFFER.commands.length > 0 && !OFFER.unless.some((name) => process.env[name]);
     if (!isFirst || !isKnown) return await start(event.reason);
     for (const definition of OFFER.commands) registerCommand(definition);
     startLater(event.reason);

@@ -57,6 +57,7 @@ fn text(app: &App, view: &View, listed: &[&Row], all: bool) -> Result<(), crate:
     if listed.is_empty() {
         let folder = places.sessions.display().to_string();
         out.push_str(&format!("no live sessions in {}\n", sanitise::clean(&folder)));
+        out.push_str(&super::hooks::next_steps(app));
     } else {
         let table = rows::table(listed.iter().copied(), view.at, &places.home);
         out.push_str(&table.render(width, app.color));

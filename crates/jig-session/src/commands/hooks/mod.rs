@@ -321,6 +321,24 @@ fn print(which: &Print, app: &App) -> Outcome {
     Ok(Exit::OK)
 }
 
+/// What somebody can do who sees no session.
+pub(crate) fn next_steps(app: &App) -> String {
+    let agents: Vec<&str> = on_path(app).iter().map(|agent| agent.name).collect();
+    let mut steps = String::new();
+    let mut step = |command: &str, what: &str| steps.push_str(&format!("  {command:<36} {what}\n"));
+    if let Some(first) = agents.first() {
+        step(
+            &format!("jig-session hooks install {first}"),
+            &format!("sessions publish (on PATH: {})", agents.join(", ")),
+        );
+        step("jig-session hooks status", "what is installed, agent by agent");
+    }
+    step("jig-session run PROGRAM", "any program publishes, nothing is installed");
+    step("jig-session live", "agents in tmux panes, without any file");
+    step("jig-session demo", "a recorded session, to see how it looks");
+    steps
+}
+
 /// How long an installed program may take to say its version.
 const RUN_WAIT: Duration = Duration::from_secs(2);
 
@@ -353,7 +371,11 @@ pub(crate) fn checks(app: &App) -> Vec<Check> {
         }
     }
     if checks.is_empty() {
-        let message = format!("{installed} entries in agents' configurations run a program that answers");
+        let message = match installed {
+            0 => "nothing is installed in agents' configurations".to_owned(),
+            1 => "the one entry in an agent's configuration runs a program that answers".to_owned(),
+            _ => format!("the {installed} entries in agents' configurations run a program that answers"),
+        };
         checks.push(Check::new().check("hooks".to_owned()).ok(true).message(message));
     }
     if installed == 0 {
