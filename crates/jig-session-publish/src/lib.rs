@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 pub mod around;
+pub mod placeholder;
 mod publisher;
 pub mod reduce;
 

@@ -1,7 +1,7 @@
 //! Event v1: one line an event, what goes into `jig-session publish --agent NAME`.
 
 use crate::shape::{Patch, Tag};
-use crate::status::{Accept, AnswerWord, ContextDetail, Decision, Model, OutputAction, Reason, Ticket};
+use crate::status::{Accept, AnswerWord, Child, ContextDetail, Decision, Model, OutputAction, Reason, Ticket};
 use crate::time::Timestamp;
 use crate::words::Name;
 
@@ -33,6 +33,10 @@ lines! {
         Ticket(TicketEvent) = "ticket",
         /// Background tasks and subagents running.
         Background(BackgroundEvent) = "background",
+        /// What the subagents do that say so.
+        Children(ChildrenEvent) = "children",
+        /// How far the turn is.
+        Progress(ProgressEvent) = "progress",
         /// The answer to a line that `publish` printed.
         Applied(AppliedEvent) = "applied",
         /// The session ends.
@@ -57,6 +61,8 @@ impl Event {
             Self::Output(event) => event.at,
             Self::Ticket(event) => event.at,
             Self::Background(event) => event.at,
+            Self::Children(event) => event.at,
+            Self::Progress(event) => event.at,
             Self::Applied(event) => event.at,
             Self::End(event) => event.at,
             Self::Other(_) => None,
@@ -344,6 +350,30 @@ record! {
         added at: Option<Timestamp> = "at",
         /// How many.
         required count: u64 = "count",
+    }
+}
+
+record! {
+    /// What the subagents do that say so: the whole list each time.
+    pub struct ChildrenEvent {
+        /// The word of this line.
+        tag event: Tag = "event" is "children",
+        /// When; left out = now.
+        added at: Option<Timestamp> = "at",
+        /// The subagents; at most 16 are kept.
+        needed children: Vec<Child> = "children",
+    }
+}
+
+record! {
+    /// How far the turn is, as the agent says.
+    pub struct ProgressEvent {
+        /// The word of this line.
+        tag event: Tag = "event" is "progress",
+        /// When; left out = now.
+        added at: Option<Timestamp> = "at",
+        /// 0 to 100, or null for unknown. The end of the turn clears it.
+        seed percent: Option<u8> = "percent",
     }
 }
 

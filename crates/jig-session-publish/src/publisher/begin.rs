@@ -156,6 +156,10 @@ impl Publisher {
                 return;
             }
             let Ok(record) = Status::read(bytes) else { return };
+            // `jig-session run` lists a program until the agent in it says which session it is: that is no parent.
+            if crate::placeholder::is_placeholder(&record.value) {
+                return;
+            }
             child = ancestors.iter().any(|ancestor| {
                 is_of(processes, &record.value, ancestor)
                     && (own_terminal.is_none() || own_terminal == ancestor.terminal)

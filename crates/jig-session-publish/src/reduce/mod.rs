@@ -84,6 +84,11 @@ impl Session {
             Event::Output(event) => self.output(event, occurrence),
             Event::Ticket(event) => self.memory.ticket = event.ticket.clone().map_or(Named::None, Named::Ticket),
             Event::Background(event) => self.status.background = Some(event.count),
+            Event::Children(event) => {
+                self.status.children.clone_from(&event.children);
+                self.status.children.truncate(limits::CHILDREN);
+            }
+            Event::Progress(event) => self.status.progress = event.percent.map(|percent| percent.min(100)),
             _ => {}
         }
     }

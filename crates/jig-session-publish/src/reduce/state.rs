@@ -13,7 +13,11 @@ impl Session {
             TurnPhase::Settled => {
                 let error = event.outcome == Some(TurnOutcome::Error);
                 // A settling that arrives after the next turn began ends only the calls of its own turn.
-                self.abort_running(self.is_late(occurrence).then_some(occurrence.at));
+                let late = self.is_late(occurrence);
+                self.abort_running(late.then_some(occurrence.at));
+                if !late {
+                    self.status.progress = None;
+                }
                 self.set(occurrence, State::Idle, error.then_some(Reason::ERROR), None);
             }
         }
