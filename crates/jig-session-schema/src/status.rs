@@ -233,6 +233,8 @@ open_words! {
         TRANSCRIPT = "transcript",
         /// What the program reports in its own terminal (OSC 7501), seen by `jig-session run`.
         PROGRAM_STATUS = "program-status",
+        /// Nothing tells: that the program runs is all that is known.
+        PROCESS = "process",
         /// A pi-king file; only readers say so.
         PI_KING = "pi-king",
     }

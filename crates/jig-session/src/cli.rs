@@ -52,6 +52,8 @@ enum Command {
     Doctor(commands::doctor::Args),
     /// Show the main job on a recorded session
     Demo(commands::demo::Args),
+    /// Run any program and publish what it reports of itself
+    Run(commands::run::Args),
     /// Publish a session from events on stdin
     Publish(commands::publish::Args),
     /// Serve Pi's bridge on stdio
@@ -75,6 +77,9 @@ enum Command {
 /// Runs the program with this process's arguments.
 pub(crate) fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = commands::run::stage(&args) {
+        return code;
+    }
     if commands::sessions::is_called(&args) {
         return commands::sessions::main(args);
     }
@@ -144,6 +149,7 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
         Command::Prune(args) => commands::prune::run(args, app),
         Command::Doctor(args) => commands::doctor::run(args, app),
         Command::Demo(args) => commands::demo::run(args, app),
+        Command::Run(args) => commands::run::run(args, app),
         Command::Publish(args) => commands::publish::run(args, app),
         Command::Host(args) => commands::host::run(args, app),
         Command::Request(args) => commands::request::run(args, app),

@@ -16,6 +16,7 @@ pub(crate) mod paths;
 pub(crate) mod prune;
 pub(crate) mod publish;
 pub(crate) mod request;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod sessions;
 pub(crate) mod show;

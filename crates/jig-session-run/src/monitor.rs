@@ -1,0 +1,170 @@
+//! The process between proxy and program: the leader of the new terminal's session.
+//!
+//! It starts the program in a group of its own and waits for it. As the program's parent in the same session it keeps
+//! the program's group from being orphaned: in an orphaned group the kernel drops the stop of Ctrl-Z. It holds the
+//! terminal open until the proxy has read everything.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, waitpid};
+use rustix::stdio::{stdin, stdout};
+use rustix::termios::{tcgetpgrp, tcsetpgrp};
+use signal_hook::consts::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGWINCH,
+};
+
+use crate::SESSION_VARIABLE;
+use crate::link::{Ear, Told, Wanted, say};
+use crate::signals::Signals;
+
+/// Signals that must not end the monitor before its program has ended.
+const SIGNALS: [i32; 10] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH];
+
+/// Runs the program: standard input is the socket to the proxy, standard output is the terminal.
+pub(crate) fn run(program: &OsString, arguments: &[OsString], foreground: bool) -> u8 {
+    match Monitor::start(program, arguments, foreground) {
+        Ok(monitor) => monitor.serve(),
+        Err(error) => say(stdin(), &Told::Failed(error.raw_os_error().unwrap_or_default())),
+    }
+    0
+}
+
+struct Monitor {
+    child: Pid,
+    signals: Signals,
+    foreground: bool,
+    ended: bool,
+}
+
+impl Monitor {
+    fn start(program: &OsString, arguments: &[OsString], foreground: bool) -> io::Result<Self> {
+        let session = rustix::process::setsid()?;
+        rustix::process::ioctl_tiocsctty(stdout())?;
+        // Handlers, not `ignore`: what is ignored would be ignored in the program too.
+        let signals = Signals::listen(&SIGNALS)?;
+        let child = Command::new(program)
+            .args(arguments)
+            .process_group(0)
+            .stdin(terminal()?)
+            .stdout(terminal()?)
+            .stderr(Stdio::inherit())
+            .env(SESSION_VARIABLE, session.as_raw_nonzero().to_string())
+            .spawn()?;
+        let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+        let monitor = Self { child, signals, foreground, ended: false };
+        monitor.place();
+        // From now on the foreground is handed over from the background as well. Not sooner: a program inherits this.
+        [nix::sys::signal::Signal::SIGTTOU].into_iter().collect::<nix::sys::signal::SigSet>().thread_block()?;
+        say(stdin(), &Told::Started(child.as_raw_nonzero().get()));
+        Ok(monitor)
+    }
+
+    /// Puts the program's group where it belongs.
+    fn place(&self) {
+        if self.foreground {
+            // A program that has ended already has no group any more.
+            let _ = tcsetpgrp(stdout(), self.child);
+        }
+    }
+
+    fn serve(mut self) {
+        let mut ear = Ear::default();
+        let mut proxy = true;
+        self.reap();
+        while proxy || !self.ended {
+            let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
+            if proxy {
+                fds.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
+            }
+            if poll(&mut fds, None).is_err() {
+                continue;
+            }
+            let (signal, spoken) =
+                (!fds[0].revents().is_empty(), fds.get(1).is_some_and(|fd| !fd.revents().is_empty()));
+            if signal {
+                for signal in self.signals.taken() {
+                    if [SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2].contains(&signal) {
+                        self.send(signal);
+                    }
+                }
+                self.reap();
+            }
+            if spoken {
+                match ear.hear(stdin()) {
+                    Some(lines) => lines.into_iter().for_each(|wanted| self.obey(wanted)),
+                    None => proxy = false,
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, wanted: Wanted) {
+        match wanted {
+            Wanted::Signal(signal) => self.send(signal),
+            Wanted::Foreground | Wanted::Background => {
+                let foreground = wanted == Wanted::Foreground;
+                if !self.ended {
+                    // A program that hands the terminal to its own jobs has its say again when it goes on.
+                    let ours = tcgetpgrp(stdout()).is_ok_and(|group| group == rustix::process::getpgrp());
+                    if foreground && (ours || !self.foreground) {
+                        let _ = tcsetpgrp(stdout(), self.child);
+                    } else if !foreground {
+                        let _ = tcsetpgrp(stdout(), rustix::process::getpgrp());
+                    }
+                    let _ = kill_process_group(self.child, Signal::CONT);
+                }
+                self.foreground = foreground;
+            }
+        }
+    }
+
+    fn send(&self, signal: i32) {
+        if let Some(signal) = Signal::from_named_raw(signal).filter(|_| !self.ended) {
+            let _ = kill_process(self.child, signal);
+        }
+    }
+
+    /// Takes what has become of the program.
+    fn reap(&mut self) {
+        while !self.ended {
+            let options = WaitOptions::UNTRACED | WaitOptions::CONTINUED | WaitOptions::NOHANG;
+            let Ok(Some((_, status))) = waitpid(Some(self.child), options) else { return };
+            self.became(status);
+        }
+    }
+
+    fn became(&mut self, status: WaitStatus) {
+        if let Some(signal) = status.stopping_signal() {
+            let waits = [SIGTTIN, SIGTTOU].contains(&signal);
+            if waits && self.foreground && tcgetpgrp(stdout()).is_ok_and(|group| group == self.child) {
+                // It touched the terminal in the moment before it was handed over.
+                let _ = kill_process_group(self.child, Signal::CONT);
+                return;
+            }
+            say(stdin(), &Told::Stopped(signal));
+        } else if status.continued() {
+            say(stdin(), &Told::Continued);
+        } else {
+            self.ended = true;
+            // What the program leaves behind goes on; the hang-up that follows is for the foreground.
+            let _ = tcsetpgrp(stdout(), rustix::process::getpgrp());
+            let told = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Told::Exited(code),
+                (_, Some(signal)) => Told::Killed(signal),
+                _ => Told::Exited(1),
+            };
+            say(stdin(), &told);
+        }
+    }
+}
+
+/// The terminal, once more.
+fn terminal() -> io::Result<Stdio> {
+    let terminal: BorrowedFd<'_> = stdout();
+    Ok(terminal.as_fd().try_clone_to_owned()?.into())
+}
