@@ -111,6 +111,7 @@ fn without_document(command: &Command) -> Option<&'static str> {
         Command::Schema(_) => Some("a schema is JSON as it is printed: leave --json out"),
         Command::Demo(_) => Some("it runs other commands: give --json to those"),
         Command::Host(_) => Some("it speaks the bridge's lines: leave --json out"),
+        Command::Run(_) => Some("the output is the program's: give --json to it, behind its name"),
         Command::Mcp(_) => Some("it speaks MCP: leave --json out"),
         Command::Hooks(args) => args.without_document(),
         Command::Ls(_)
