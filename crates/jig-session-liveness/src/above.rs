@@ -91,6 +91,18 @@ pub fn agent_above(processes: &dyn Processes, pid: u32) -> Option<u32> {
     script.or(interactive).or(wrapper)
 }
 
+/// Whether a process that inherited `TMUX_PANE` is still in that pane: it has a controlling terminal, and the nearest
+/// program above it that hosts sessions is tmux. One that took a session of its own (`setsid`), or that another
+/// multiplexer holds by now, is not. True where nothing can be seen.
+#[must_use]
+pub fn is_in_tmux(processes: &dyn Processes, pid: u32) -> bool {
+    // Only Linux shows controlling terminals.
+    let left = cfg!(target_os = "linux") && processes.process(pid).is_ok_and(|process| process.terminal.is_none());
+    let mut above = processes.ancestors(pid).into_iter();
+    let host = above.find(|process| role(process, &processes.command_line(process.pid)) == Role::Host);
+    !left && host.is_none_or(|host| host.command.starts_with("tmux"))
+}
+
 fn role(process: &Process, line: &[String]) -> Role {
     // A login shell has a dash before its name. A script that is started by its own name keeps that name, but its
     // command line begins with the interpreter.
@@ -230,6 +242,24 @@ mod tests {
             (&[], None),
         ] {
             assert_eq!(agent(above), place, "{above:?}");
+        }
+    }
+
+    #[test]
+    fn an_inherited_pane_is_left_with_the_terminal_or_for_another_multiplexer() {
+        for (terminal, host, is_in) in [
+            (Some(3), "tmux: server", true),
+            (None, "tmux: server", false),
+            (Some(4), "SCREEN", false),
+            (Some(4), "sshd", false),
+            (Some(4), "systemd", false),
+            (Some(4), "unheard-of", true),
+        ] {
+            let table = Table::new();
+            table.add(5, Some(6), "pi", terminal);
+            table.add(6, Some(7), "bash", terminal);
+            table.add(7, None, host, None);
+            assert_eq!(is_in_tmux(&table, 5), is_in, "{terminal:?} {host}");
         }
     }
 

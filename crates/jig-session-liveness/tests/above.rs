@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{is_root, skipped, until};
-use jig_session_liveness::{Machine, agent_above};
+use jig_session_liveness::{Machine, agent_above, is_in_tmux};
 
 /// The file that the process at the end of a tree writes its answer to.
 const ANSWER: &str = "JIG_ABOVE_ANSWER";
@@ -26,6 +26,8 @@ fn variable(name: &str) -> Option<PathBuf> {
 fn end_of_the_tree() {
     let Some(path) = variable(ANSWER) else { return };
     let answer = agent_above(&Machine::new(), std::process::id()).map_or_else(String::new, |pid| pid.to_string());
+    let in_tmux = is_in_tmux(&Machine::new(), std::process::id());
+    fs::write(path.with_file_name("in-tmux"), in_tmux.to_string()).expect("written");
     let half = path.with_extension("half");
     fs::write(&half, answer).expect("written");
     fs::rename(half, path).expect("renamed");
@@ -144,6 +146,36 @@ fn a_script_in_a_pane_is_the_agent_whatever_started_it() {
         let folder = tree.path("").display().to_string();
         tmux.run(&["new-window", "-d", "-c", &folder, &format!("exec {}", line.trim_start_matches("exec "))]);
         tree.answers(before);
+        // What nohup starts holds nothing of the pane open: tmux closes it, and the terminal is gone.
+        if !before.contains("nohup") {
+            assert_eq!(fs::read_to_string(tree.path("in-tmux")).expect("there"), "true", "{before}");
+        }
+    }
+}
+
+#[test]
+fn a_session_of_its_own_is_in_no_pane() {
+    if !has_all("a_session_of_its_own_is_in_no_pane", &["tmux", "setsid", "script"]) {
+        return;
+    }
+    // Its parent waits in the pane, or is gone; or it has a terminal that no tmux holds.
+    for (before, after) in
+        [("setsid -w ", ""), ("setsid -f ", "; sleep 60"), ("setsid -f script -qec ", " /dev/null; sleep 60")]
+    {
+        let tree = Tree::new();
+        let tmux = Tmux(tree.path("tmux"));
+        let go = tree.path("go");
+        let wait = format!("until [ -e '{}' ]; do sleep 0.01; done\n{}", go.display(), tree.publisher());
+        let script = tree.script("agent.sh", &wait, true);
+        let started = tree.path("started");
+        let line = format!("{before}{script}{}", after.replace(';', &format!("; : > '{}';", started.display())));
+        tmux.run(&["new-session", "-d", "-x", "80", "-y", "24", &line]);
+        if !after.is_empty() {
+            until("a start", || started.exists());
+        }
+        fs::write(go, "").expect("written");
+        tree.answers(before);
+        assert_eq!(fs::read_to_string(tree.path("in-tmux")).expect("there"), "false", "{before}");
     }
 }
 

@@ -125,6 +125,8 @@ open_words! {
         EXITED = "exited",
         /// The agent lives, but the process that kept its file up to date is gone or stopped.
         NO_PUBLISHER = "no publisher",
+        /// Two live processes tell of the session; the row is of the one that began last.
+        TWO_PROCESSES = "two processes",
         /// The process table could not be asked.
         PROBE_FAILED = "probe failed",
     }

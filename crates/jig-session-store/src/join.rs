@@ -17,7 +17,8 @@ pub fn is_live(row: &Row) -> bool {
 }
 
 /// One session an id: status v1, unless that one is over and pi-king's card is not. Of two files of one format the
-/// live one counts, then the one that was written last.
+/// live one counts, then the one that began last, then the one that was written last. That two live processes tell of
+/// it is the row's detail.
 #[must_use]
 pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
     // Nearly always every id is there once, and nothing needs to move.
@@ -34,8 +35,12 @@ pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
             }
             Entry::Occupied(place) => {
                 let other = &mut kept[*place.get()];
+                let two = two_processes(other, &session);
                 if rank(&session.row) > rank(&other.row) {
                     *other = session;
+                }
+                if two && other.row.detail.is_none() {
+                    other.row.detail = Some(Detail::TWO_PROCESSES);
                 }
             }
         }
@@ -56,8 +61,16 @@ fn is_hashed(path: &str) -> bool {
     path.len().checked_sub(from_the_end).is_some_and(|place| path.as_bytes()[place] == b'~')
 }
 
-fn rank(row: &Row) -> (bool, bool, Option<Timestamp>) {
-    (!row.verdict.is_over(), row.source == Source::Jig, row.updated_at)
+/// Whether two live processes tell of one session.
+fn two_processes(one: &Session, other: &Session) -> bool {
+    let jig = |session: &Session| session.row.source == Source::Jig && session.row.verdict.is_alive();
+    jig(one) && jig(other) && !one.record().same_process(&other.record())
+}
+
+/// Which of two rows of one session is shown. Of two live processes it is the one that began last: it does not change
+/// with every write.
+fn rank(row: &Row) -> (bool, bool, Option<Timestamp>, Option<Timestamp>) {
+    (!row.verdict.is_over(), row.source == Source::Jig, row.started_at, row.updated_at)
 }
 
 /// Which of the sessions are listed when not all are asked for; `now` is the reader's time.
@@ -164,6 +177,30 @@ mod tests {
         two[0].row.path = "/s~/s.json".into();
         two[1].row.path = "/s~/s~043a718774c572bd.json".into();
         assert_eq!(joined(two)[0].row.updated_at, Some(Timestamp::from_epoch_ms(NOW - 1)));
+    }
+
+    #[test]
+    fn a_session_of_two_live_processes_says_so_and_shows_the_newer() {
+        let of = |pid: u32, began: i64, written_ago: i64, path: &str| {
+            let mut session = session("s", Source::Jig, Verdict::Alive, written_ago);
+            session.row.pid = Some(pid);
+            session.row.started_at = Some(Timestamp::from_epoch_ms(NOW - began));
+            session.row.path = path.into();
+            session
+        };
+        let newer = of(8, 1_000, 900, "/s~/s.json");
+        let older = of(7, 2_000, 0, "/s~/s~043a718774c572bd.json");
+        for both in [vec![newer.clone(), older.clone()], vec![older.clone(), newer.clone()]] {
+            let rows = joined(both);
+            assert_eq!((rows.len(), rows[0].row.pid), (1, Some(8)));
+            assert_eq!(rows[0].row.detail, Some(Detail::TWO_PROCESSES));
+        }
+        let mut dead = newer;
+        dead.row.verdict = Verdict::Gone;
+        let rows = joined(vec![dead, older.clone()]);
+        assert_eq!((rows[0].row.pid, rows[0].row.detail.clone()), (Some(7), None));
+        let rows = joined(vec![of(7, 2_000, 5, "/s~/s.json"), older]);
+        assert_eq!((rows.len(), rows[0].row.detail.clone()), (1, None), "one process with two files");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jig_session_schema::row::{Problem, Row, Verdict};
+use jig_session_schema::row::{Detail, Problem, Row, Verdict};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 
@@ -67,16 +67,17 @@ pub(crate) fn problems(problems: &[Problem]) -> Table {
 
 /// How many sessions need a person, work and wait, in words; empty when there is none.
 pub(crate) fn counts<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
-    let (mut waiting, mut busy, mut idle) = (0_usize, 0_usize, 0_usize);
+    let (mut waiting, mut busy, mut idle, mut stopped) = (0_usize, 0_usize, 0_usize, 0_usize);
     for row in rows {
         match (&row.attention, row.state) {
+            _ if is_stopped(row) => stopped += 1,
             (Some(_), _) => waiting += 1,
             (None, State::Busy) => busy += 1,
             (None, _) => idle += 1,
         }
     }
     let needs = if waiting == 1 { "needs you" } else { "need you" };
-    let parts = [(waiting, needs), (busy, "busy"), (idle, "idle")];
+    let parts = [(waiting, needs), (stopped, "stopped"), (busy, "busy"), (idle, "idle")];
     let parts: Vec<_> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     parts.join(", ")
@@ -86,6 +87,10 @@ pub(crate) fn counts<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
 pub(crate) fn state(row: &Row) -> (String, Style) {
     if let Verdict::Gone | Verdict::Reused = row.verdict {
         return (row.verdict.to_string(), Style::Dim);
+    }
+    // It neither works nor answers until somebody lets it go on, whatever it wrote last.
+    if is_stopped(row) {
+        return ("stopped".to_owned(), Style::Yellow);
     }
     let (word, style) = match (&row.attention, row.state) {
         (Some(attention), _) => (attention.reason.to_string(), Style::Red),
@@ -97,7 +102,15 @@ pub(crate) fn state(row: &Row) -> (String, Style) {
     if is_doubtful(row) && row.detail.as_deref() != Some("exited") {
         return (format!("{word}?"), if style == Style::Red { style } else { Style::Dim });
     }
+    if row.detail == Some(Detail::TWO_PROCESSES) {
+        return (format!("{word} (2)"), style);
+    }
     (word, style)
+}
+
+/// Whether the session's process is stopped, by Ctrl-Z or a signal.
+pub(crate) fn is_stopped(row: &Row) -> bool {
+    row.verdict.is_alive() && row.detail == Some(Detail::STOPPED)
 }
 
 /// Nothing proves that the session's process is the one that runs.

@@ -1,9 +1,14 @@
 //! SESSION arguments: an id, a part of one, a name, a terminal, or `.` for the session of this terminal.
 //!
 //! The first rule that matches anything decides, so that an exact id is never made ambiguous by a longer one.
+//!
+//! A pane's number is one of one tmux server: `%3` means the server of this terminal, `SOCKET:%3` another one.
+
+use std::ffi::OsStr;
+use std::path::Path;
 
 use jig_session_liveness::{Machine, Processes};
-use jig_session_schema::row::{ProblemReason, Row};
+use jig_session_schema::row::ProblemReason;
 use jig_session_store::{Session, is_live};
 
 use crate::app::App;
@@ -14,12 +19,67 @@ use crate::view::{self, View};
 const PART: usize = 4;
 
 /// The rules in the order in which they are tried.
-const RULES: [fn(&Row, &str) -> bool; 4] = [
-    |row, wanted| row.session == wanted,
-    |row, wanted| row.tmux_pane.as_deref() == Some(wanted) || row.terminal.as_deref() == Some(wanted),
-    |row, wanted| row.name.as_deref() == Some(wanted),
-    |row, wanted| wanted.len() >= PART && (row.session.starts_with(wanted) || row.session.ends_with(wanted)),
+const RULES: [fn(&Session, &Wanted<'_>) -> bool; 4] = [
+    |session, wanted| session.row.session == wanted.text,
+    |session, wanted| match &wanted.pane {
+        Some(pane) => pane.is_of(session),
+        None => session.row.terminal.as_deref() == Some(wanted.text),
+    },
+    |session, wanted| session.row.name.as_deref() == Some(wanted.text),
+    |session, wanted| {
+        let (id, part) = (&session.row.session, wanted.text);
+        part.len() >= PART && (id.starts_with(part) || id.ends_with(part))
+    },
 ];
+
+/// What a SESSION argument can mean.
+pub(crate) struct Wanted<'a> {
+    text: &'a str,
+    pane: Option<Pane<'a>>,
+}
+
+/// A pane of one tmux server, or of any when the terminal is in none.
+struct Pane<'a> {
+    number: &'a str,
+    socket: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    /// The argument, in a terminal whose `TMUX` is this.
+    pub(crate) fn of(text: &'a str, tmux: Option<&'a str>) -> Self {
+        let is_number = |text: &str| {
+            text.strip_prefix('%')
+                .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let pane = match text.rsplit_once(':') {
+            Some((socket, number)) if is_number(number) => Some(Pane { number, socket: Some(socket) }),
+            _ if is_number(text) => Some(Pane { number: text, socket: tmux.and_then(socket_of) }),
+            _ => None,
+        };
+        Self { text, pane }
+    }
+}
+
+impl Pane<'_> {
+    /// Whether a session recorded this pane.
+    fn is_of(&self, session: &Session) -> bool {
+        let recorded = session.row.tmux_pane.as_deref().or(session.row.terminal.as_deref());
+        recorded == Some(self.number)
+            && self.socket.is_none_or(|socket| is_socket(session.tmux_socket.as_deref(), socket))
+    }
+}
+
+/// The socket in the value of `TMUX`.
+fn socket_of(tmux: &str) -> Option<&str> {
+    tmux.split(',').next().filter(|socket| !socket.is_empty())
+}
+
+/// Whether a recorded socket is the one that is meant: its path, or the name that `tmux -L` takes.
+fn is_socket(recorded: Option<&str>, meant: &str) -> bool {
+    let Some(recorded) = recorded.map(Path::new) else { return false };
+    let one_file = || Some(std::fs::canonicalize(recorded).ok()? == std::fs::canonicalize(meant).ok()?);
+    recorded == Path::new(meant) || recorded.file_name() == Some(OsStr::new(meant)) || one_file() == Some(true)
+}
 
 /// The one session that the argument names, live or not; a live one goes before one that ended.
 pub(crate) fn one(app: &App, wanted: &str) -> Result<Session, Failure> {
@@ -32,7 +92,7 @@ pub(crate) fn pick<'a>(app: &App, view: &'a View, wanted: &str) -> Result<&'a Se
     if wanted == "." {
         return here(app, view);
     }
-    match choose(&view.sessions, wanted).as_slice() {
+    match choose(&view.sessions, &Wanted::of(wanted, app.var("TMUX"))).as_slice() {
         [] => Err(unknown(view, wanted)),
         [only] => Ok(only),
         several => Err(ambiguous(wanted, several)),
@@ -41,10 +101,10 @@ pub(crate) fn pick<'a>(app: &App, view: &'a View, wanted: &str) -> Result<&'a Se
 
 /// The sessions that the argument names, by the first rule that matches any. Live ones are asked first: a name that a
 /// crashed session also had names the live one.
-pub(crate) fn choose<'a>(sessions: &'a [Session], wanted: &str) -> Vec<&'a Session> {
+pub(crate) fn choose<'a>(sessions: &'a [Session], wanted: &Wanted<'_>) -> Vec<&'a Session> {
     for live in [true, false] {
         for rule in RULES {
-            let matches = |session: &&Session| is_live(&session.row) == live && rule(&session.row, wanted);
+            let matches = |session: &&Session| is_live(&session.row) == live && rule(session, wanted);
             let found: Vec<_> = sessions.iter().filter(matches).collect();
             if !found.is_empty() {
                 return found;
@@ -77,9 +137,10 @@ fn here<'a>(app: &App, view: &'a View) -> Result<&'a Session, Failure> {
 /// A pane number alone names nothing, since servers share numbers: the socket must be the same too. In the same way a
 /// terminal's name counts only beside the variable that it came from.
 fn in_this_terminal<'a>(app: &App, live: &[&'a Session]) -> Vec<&'a Session> {
-    let socket = app.var("TMUX").and_then(|value| value.split(',').next());
+    let socket = app.var("TMUX").and_then(socket_of);
     if let (Some(socket), Some(pane)) = (socket, app.var("TMUX_PANE")) {
-        let same = |s: &&Session| s.row.tmux_pane.as_deref() == Some(pane) && s.tmux_socket.as_deref() == Some(socket);
+        let same =
+            |s: &&Session| s.row.tmux_pane.as_deref() == Some(pane) && is_socket(s.tmux_socket.as_deref(), socket);
         let found: Vec<_> = live.iter().copied().filter(same).collect();
         if !found.is_empty() {
             return found;
@@ -113,5 +174,9 @@ fn ambiguous(wanted: &str, found: &[&Session]) -> Failure {
     let mut candidates: Vec<_> = found.iter().map(|session| session.row.session.clone()).collect();
     candidates.sort_unstable();
     let message = format!("{wanted:?} names {} sessions", candidates.len());
-    Failure::new(Code::Ambiguous, message).hint("use more of the id").candidates(candidates)
+    let hint = match Wanted::of(wanted, None).pane {
+        Some(_) => "name its tmux server: SOCKET:%N, or the id",
+        None => "use more of the id",
+    };
+    Failure::new(Code::Ambiguous, message).hint(hint).candidates(candidates)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jig_session_atomic::Stamp;
-use jig_session_liveness::{Process, Processes, Record, agent_above};
+use jig_session_liveness::{Process, Processes, Record, agent_above, is_in_tmux};
 use jig_session_schema::event::{Event, SessionEvent};
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{Agent, State, StateFrom, Status};
@@ -50,6 +50,14 @@ impl Publisher {
             true => Owner::Another,
             false => Owner::Us,
         };
+        if place.taken
+            && owner == Owner::Us
+            && let (Some(dir), Some(longer)) = (&self.dir, names::hashed_name(&status.session))
+        {
+            // The other process goes on: its document stays, under the longer name. Where that cannot be done, it
+            // writes it itself when it next looks.
+            let _ = dir.move_new(format!("{}.json", place.name), dir, format!("{longer}.json"));
+        }
         let mut session = Session { status, memory: Memory::default() };
         if continued {
             let derived = self.derived_ticket(&session.status);
@@ -88,14 +96,16 @@ impl Publisher {
         status.started_at = Some(at);
         status.updated_at = Some(at);
         status.state_at = Some(at);
+        let pane = environment.get("TMUX_PANE").filter(|_| is_in_tmux(&*self.setup.processes, pid));
+        let variable = |name: &&str| if **name == *"TMUX_PANE" { pane } else { environment.get(name) };
         // A terminal that the event names comes with its own variable, or with none.
         if matches!(event.terminal, Patch::Keep)
-            && let Some((variable, value)) = TERMINALS.iter().find_map(|name| Some((*name, environment.get(name)?)))
+            && let Some((variable, value)) = TERMINALS.iter().find_map(|name| Some((*name, variable(name)?)))
         {
             status.terminal = Some(value.to_owned());
             status.terminal_from = Some(variable.to_owned());
         }
-        if let Some(pane) = environment.get("TMUX_PANE") {
+        if let Some(pane) = pane {
             status.tmux_pane = Some(pane.to_owned());
             let socket = environment.get("TMUX").and_then(|tmux| tmux.split(',').next());
             status.tmux_socket = socket.map(str::to_owned);

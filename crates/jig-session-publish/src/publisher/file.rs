@@ -189,28 +189,41 @@ impl Publisher {
         }
         let ours = &live.session.status;
         let processes = &*self.setup.processes;
+        let longer = names::hashed_name(&ours.session).map(|name| format!("{name}.json"));
+        let other_name = longer.filter(|name| *name != live.file);
         let owner = match found(dir, &live.file) {
-            Found::Nothing | Found::Unreadable => Owner::Us,
-            Found::Foreign => Owner::Another,
-            Found::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
-            Found::Document(other, _) if processes.judge(&Record::of_status(&other)).verdict.is_over() => Owner::Us,
-            // Two live processes with one id: the one whose session began last owns the file.
-            Found::Document(other, _) if other.session == ours.session => {
-                if ours.started_at > other.started_at {
-                    Owner::Us
-                } else {
-                    Owner::Another
-                }
-            }
-            // Another session with the same safe name came first: ours takes its longer name.
-            Found::Document(..) => {
-                if let Some(hashed) = names::hashed_name(&ours.session) {
-                    live.file = format!("{hashed}.json");
+            Found::Nothing => {
+                // A newer process of this session moved our document aside before it took the name.
+                if let Some(name) = other_name
+                    && let Found::Document(moved, _) = found(dir, &name)
+                    && moved.session == ours.session
+                    && same_process(&moved, ours)
+                {
+                    live.file = name;
                     live.written = None;
                     live.dirty = true;
                 }
                 Owner::Us
             }
+            Found::Unreadable => Owner::Us,
+            Found::Foreign => Owner::Another,
+            Found::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
+            Found::Document(other, _) if processes.judge(&Record::of_status(&other)).verdict.is_over() => Owner::Us,
+            // Two live processes with one id: the one whose session began last owns the name.
+            Found::Document(other, _) if other.session == ours.session && ours.started_at > other.started_at => {
+                Owner::Us
+            }
+            // The older one of them takes the longer name, as does a session whose safe name another one has.
+            Found::Document(other, _) => match other_name {
+                Some(name) => {
+                    live.file = name;
+                    live.written = None;
+                    live.dirty = true;
+                    Owner::Us
+                }
+                None if other.session == ours.session => Owner::Another,
+                None => Owner::Us,
+            },
         };
         if owner != live.owner {
             live.owner = owner;
@@ -226,8 +239,18 @@ impl Publisher {
         if live.owner != Owner::Us {
             return;
         }
-        let file = &live.file;
         let ours = &live.session.status;
+        // A newer process of this session may have moved our document aside since we looked.
+        let moved = names::hashed_name(&ours.session).map(|name| format!("{name}.json"));
+        if let Some(moved) = moved.filter(|name| *name != live.file)
+            && let Found::Document(found, stamp) = found(dir, &moved)
+            && found.session == ours.session
+            && same_process(&found, ours)
+            && let Err(error) = dir.remove_judged(&moved, &stamp)
+        {
+            self.notes.push(error.to_string());
+        }
+        let file = &live.file;
         // The version that we wrote last needs no look into it.
         let written = live.written.as_ref().map(|written| written.stamp);
         let stamp = match written.filter(|stamp| dir.stamp(file).ok().flatten() == Some(*stamp)) {

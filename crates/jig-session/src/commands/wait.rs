@@ -41,12 +41,17 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let mut there = true;
     loop {
         let live = there && is_live(&row);
-        if is_reached(&args.what, &row, live) {
+        if is_reached(&args.what, &row, live) && !(live && rows::is_stopped(&row)) {
             return end(app, row, at);
         }
         if !live {
             let failure = Failure::new(Code::Gone, format!("session {} ended first", row.session));
             return Err(failure.path(&row.path));
+        }
+        if rows::is_stopped(&row) && args.what != "gone" {
+            let pid = row.pid.map_or_else(String::new, |pid| format!(": kill -CONT {pid}, or fg in its terminal"));
+            let failure = Failure::new(Code::Stopped, format!("session {} is stopped", row.session));
+            return Err(failure.hint(format!("let it go on{pid}")).path(&row.path));
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             let state = rows::state(&row).0;

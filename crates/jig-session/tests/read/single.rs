@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::common::{Sleeper, TestEnvironment, finish, now_ms, private_dir, replace, status_document};
+use crate::common::{Sleeper, TestEnvironment, eventually, finish, now_ms, private_dir, replace, status_document};
 
 #[test]
 fn show_gives_the_document_as_it_is() {
@@ -24,6 +24,49 @@ fn show_gives_the_document_as_it_is() {
     );
     let text = env.jig(&["show", "s-1"]).exits(0).stdout;
     assert!(text.contains("s-1") && text.contains("/x") && text.contains("/home/dev/app"), "{text}");
+}
+
+#[test]
+fn a_panes_number_is_one_of_one_server() {
+    let env = TestEnvironment::new();
+    let in_pane = |id: &str, socket: Option<&str>| {
+        env.live(id, |document| {
+            document["tmuxPane"] = "%0".into();
+            document["tmuxSocket"] = socket.into();
+        })
+    };
+    let _sessions = [in_pane("one-1", Some("/tmp/tmux-1/default")), in_pane("two-2", Some("/tmp/tmux-1/work"))];
+    let shown = |env: &TestEnvironment, wanted: &str| {
+        env.jig(&["show", wanted, "--json"]).exits(0).json()["session"]["session"].as_str().map(str::to_owned)
+    };
+    let ambiguous = env.jig(&["show", "%0", "--json"]).exits(4).error();
+    assert_eq!(ambiguous["error"]["code"], "ambiguous", "without $TMUX it is a number of any server");
+    assert_eq!(ambiguous["error"]["candidates"], json!(["one-1", "two-2"]));
+    for wanted in ["/tmp/tmux-1/work:%0", "work:%0"] {
+        assert_eq!(shown(&env, wanted).as_deref(), Some("two-2"), "{wanted}");
+    }
+    assert_eq!(env.jig(&["show", "elsewhere:%0", "--json"]).exits(4).error()["error"]["code"], "not-found");
+    env.set("TMUX", "/tmp/tmux-1/default,123,0");
+    assert_eq!(shown(&env, "%0").as_deref(), Some("one-1"));
+    assert_eq!(shown(&env, "work:%0").as_deref(), Some("two-2"));
+    env.set("TMUX", "/tmp/tmux-1/third,123,0");
+    assert_eq!(env.jig(&["wait", "%0", "--json"]).exits(4).error()["error"]["code"], "not-found");
+}
+
+#[test]
+fn a_stopped_session_is_called_stopped_and_nobody_waits_for_it() {
+    let env = TestEnvironment::new();
+    let live = env.live("s-1", |document| document["state"] = "busy".into());
+    live.process.signal("STOP");
+    let stopped = || env.jig(&["ls"]).exits(0).stdout.contains("stopped").then_some(());
+    eventually("it is seen to be stopped", stopped);
+    for what in ["settled", "idle", "busy", "attention"] {
+        let error = env.jig(&["wait", "s-1", "--for", what, "--json"]).exits(1).error();
+        assert_eq!(error["error"]["code"], "stopped", "{what}");
+    }
+    live.process.signal("CONT");
+    eventually("it goes on", || stopped().is_none().then_some(()));
+    env.jig(&["wait", "s-1", "--for", "busy"]).exits(0);
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn the_terminal_is_named_by_its_outermost_host() {
         [(4, "t7", "HC_TERMINAL_ID"), (3, "5", "WEZTERM_PANE"), (2, "4", "KITTY_WINDOW_ID"), (1, "%3", "TMUX_PANE")]
     {
         let world = World::new();
+        world.table.add(100, None, "acme", Some(34));
         let mut publisher = world.publisher_with(Mode::Lasting, &all[..known]);
         told(&mut publisher, &session("s-1", 100), 0);
         let document = world.read("s-1").unwrap();
@@ -126,8 +127,23 @@ fn the_terminal_is_named_by_its_outermost_host() {
 }
 
 #[test]
+fn an_inherited_pane_that_the_process_left_is_not_named() {
+    let world = World::new();
+    let variables = [("TMUX_PANE", "%3"), ("TMUX", "/tmp/tmux-0/default,123,0"), ("KITTY_WINDOW_ID", "4")];
+    for (known, terminal) in [(3, json!("4")), (2, Value::Null)] {
+        let mut publisher = world.publisher_with(Mode::Lasting, &variables[..known]);
+        told(&mut publisher, &session("s-1", 100), 0);
+        let document = world.read("s-1").unwrap();
+        assert_eq!((&document["tmuxPane"], &document["tmuxSocket"]), (&Value::Null, &Value::Null));
+        assert_eq!(document["terminal"], terminal);
+        publisher.close(false, at(1));
+    }
+}
+
+#[test]
 fn the_tmux_socket_is_the_servers() {
     let world = World::new();
+    world.table.add(100, None, "acme", Some(34));
     let mut publisher =
         world.publisher_with(Mode::Lasting, &[("TMUX_PANE", "%3"), ("TMUX", "/tmp/tmux-0/default,123,0")]);
     told(&mut publisher, &session("s-1", 100), 0);

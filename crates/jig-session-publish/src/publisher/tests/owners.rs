@@ -24,20 +24,57 @@ fn nothing_is_taken_over_from_another_process() {
 }
 
 #[test]
-fn of_two_live_processes_with_one_id_the_newer_owns_the_file() {
+fn of_two_live_processes_with_one_id_the_newer_owns_the_name_and_both_have_a_file() {
     let world = World::new();
+    let longer = jig_session_schema::names::hashed_name("s-1").unwrap();
+    let pids = || ["s-1", &longer].map(|name| world.read(name).map(|document| document["pid"].clone()));
     let mut older = begun(&world, "s-1", 100, 0);
     let mut newer = begun(&world, "s-1", 101, 1_000);
-    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+    assert_eq!(pids(), [Some(json!(101)), Some(json!(100))], "at once, before the older one has looked");
     told(&mut older, &count(1), 1_200);
     older.tick(at(20_000));
-    assert_eq!((world.read("s-1").unwrap()["pid"].clone(), older.owned_name()), (json!(101), None));
+    assert_eq!((pids(), older.owned_name()), ([Some(json!(101)), Some(json!(100))], Some(longer.as_str())));
+    assert_eq!(world.read(&longer).unwrap()["background"], 1);
     told(&mut newer, &count(2), 20_100);
     assert_eq!((world.read("s-1").unwrap()["background"].clone(), newer.owned_name()), (json!(2), Some("s-1")));
-    older.close(false, at(20_200));
-    assert!(world.read("s-1").is_some(), "what another owns is not removed");
-    newer.close(false, at(20_300));
-    assert!(world.read("s-1").is_none());
+    newer.close(false, at(20_200));
+    assert_eq!(pids(), [None, Some(json!(100))], "the older one was there all the time");
+    older.close(false, at(20_300));
+    assert!(world.names().is_empty());
+}
+
+#[test]
+fn a_newer_process_that_came_and_went_unseen_leaves_one_file() {
+    for looks in [true, false] {
+        let world = World::new();
+        let mut older = begun(&world, "s-1", 100, 0);
+        begun(&world, "s-1", 101, 1_000).close(false, at(1_100));
+        assert_eq!(world.names().len(), 1);
+        if looks {
+            told(&mut older, &count(3), 2_000);
+            older.tick(at(12_000));
+            assert_eq!(world.names().len(), 1);
+            let document = world.read(older.owned_name().unwrap()).unwrap();
+            assert_eq!((&document["pid"], &document["background"]), (&json!(100), &json!(3)));
+        }
+        older.close(false, at(20_000));
+        assert!(world.names().is_empty(), "{looks}");
+    }
+}
+
+#[test]
+fn of_three_live_processes_with_one_id_the_two_newest_have_a_file() {
+    let world = World::new();
+    let mut all = [(100, 0), (101, 1_000), (102, 2_000)].map(|(pid, ms)| begun(&world, "s-1", pid, ms));
+    for ms in [20_000, 30_000, 40_000] {
+        all.iter_mut().for_each(|publisher| told(publisher, &count(ms), ms));
+    }
+    let mut pids: Vec<_> =
+        world.names().iter().map(|name| world.read(&name.replace(".json", "")).unwrap()["pid"].clone()).collect();
+    pids.sort_by_key(ToString::to_string);
+    assert_eq!(pids, [101, 102]);
+    all.iter_mut().for_each(|publisher| publisher.close(false, at(50_000)));
+    assert!(world.names().is_empty());
 }
 
 #[test]
@@ -59,7 +96,7 @@ fn the_older_process_writes_again_once_the_owner_is_gone() {
     assert_eq!(world.read("s-1").unwrap()["pid"], 101, "it may still live");
     world.judge(101, Verdict::Gone);
     older.tick(at(22_000));
-    let document = world.read("s-1").unwrap();
+    let document = world.read(older.owned_name().unwrap()).unwrap();
     assert_eq!((&document["pid"], &document["background"]), (&json!(100), &json!(7)));
 }
 
@@ -152,7 +189,8 @@ fn a_one_shot_use_sweeps_nothing_and_takes_nothing_from_a_live_owner() {
     let mut start = world.publisher_with(Mode::OneShot { begins: true, clock_ms: None }, &[]);
     told(&mut start, &session("s-1", 101), 600);
     assert_eq!(world.read("s-1").unwrap()["pid"], 101);
-    assert_eq!(world.names(), ["gone.json", "s-1.json"]);
+    let longer = format!("{}.json", jig_session_schema::names::hashed_name("s-1").unwrap());
+    assert_eq!(world.names(), ["gone.json", "s-1.json", &longer], "the live owner's document stays");
 }
 
 #[test]
