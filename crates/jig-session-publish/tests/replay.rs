@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use jig_session_agents::{About, Agent, Place, TAIL, hear, named, reconciled, session};
-use jig_session_publish::reduce::{Given, Memory, Session};
+use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::event::Event;
 use jig_session_schema::status::{State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
@@ -113,16 +113,21 @@ impl Published {
             }
             None => return,
         };
-        let given = Given { at, from: StateFrom::hook(&call.event).unwrap(), repo: &|_| None };
+        let occurrence = Occurrence {
+            at,
+            order: Order::BootClock(None),
+            from: StateFrom::hook(&call.event).unwrap(),
+            repo: &|_| None,
+        };
         // Each call is a process of its own: it remembers nothing but the document.
         let mut session = Session { status, memory: Memory::default() };
-        session.apply(&Event::Session(begins), &given);
+        session.apply(&Event::Session(begins), &occurrence);
         for event in &heard.events {
             if matches!(event, Event::End(_)) {
                 self.sessions.remove(&id);
                 return;
             }
-            session.apply(event, &given);
+            session.apply(event, &occurrence);
         }
         self.sessions.insert(id, session.status);
     }
