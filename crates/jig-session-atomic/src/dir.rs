@@ -1,6 +1,6 @@
 //! The folder itself: what is held, what was found when it was opened.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use rustix::fs::{Stat, stat};
 use crate::error::{Error, Fault, Operation};
 use crate::names::{TempName, is_component};
 use crate::open;
+use crate::own::Belongs;
 
 /// A folder that belongs to this user alone, verified and held open.
 ///
@@ -20,6 +21,7 @@ use crate::open;
 pub struct PrivateDir {
     held: RwLock<Arc<Held>>,
     path: PathBuf,
+    origin: Origin,
     notices: Vec<Notice>,
     temp: TempName,
     /// The number of a temporary that is in its place by now: the next one gets it again, since the system finds a name
@@ -27,6 +29,56 @@ pub struct PrivateDir {
     pub(crate) spare: AtomicU32,
     /// Threads that share this folder remove one after the other.
     removing: Mutex<()>,
+}
+
+/// How a folder was opened, so that it can be opened again in the same way.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    base: Base,
+    /// The folders below it, one after the other.
+    below: Vec<OsString>,
+}
+
+/// What was opened by its path.
+#[derive(Clone, Debug)]
+pub(crate) enum Base {
+    /// A folder of ours.
+    Path(PathBuf),
+    /// A folder in the state folder; with what belongs there, if it was opened for writing.
+    Own(PathBuf, Option<Belongs>),
+}
+
+impl Origin {
+    pub(crate) fn new(base: Base) -> Self {
+        Self { base, below: Vec::new() }
+    }
+
+    fn sub(&self, name: &OsStr) -> Self {
+        let mut sub = self.clone();
+        sub.below.push(name.to_owned());
+        sub
+    }
+
+    /// The path as it was given: a link in it may lead elsewhere by now.
+    fn path(&self) -> PathBuf {
+        let (Base::Path(base) | Base::Own(base, _)) = &self.base;
+        let mut path = base.clone();
+        path.extend(&self.below);
+        path
+    }
+
+    fn open(&self) -> Result<PrivateDir, Error> {
+        let mut dir = match &self.base {
+            Base::Path(path) => open::for_writing(path)?,
+            Base::Own(path, Some(belongs)) => PrivateDir::open_own(path, *belongs)?,
+            Base::Own(path, None) => PrivateDir::open_own_existing(path)?
+                .ok_or_else(|| Error::os(Operation::Open, path, rustix::io::Errno::NOENT))?,
+        };
+        for name in &self.below {
+            dir = dir.sub(name)?;
+        }
+        Ok(dir)
+    }
 }
 
 /// The descriptor and what it is known to be.
@@ -123,6 +175,7 @@ impl PrivateDir {
         let name = self.component(Operation::Open, name.as_ref())?;
         let mut sub = open::sub_for_writing(&self.held(), &self.path.join(name), name)?;
         sub.temp = self.temp;
+        sub.origin = self.origin.sub(name);
         Ok(sub)
     }
 
@@ -132,6 +185,7 @@ impl PrivateDir {
         let sub = open::sub_for_reading(&self.held(), &self.path.join(name), name)?;
         Ok(sub.map(|mut sub| {
             sub.temp = self.temp;
+            sub.origin = self.origin.sub(name);
             sub
         }))
     }
@@ -173,7 +227,7 @@ impl PrivateDir {
 
     /// Whether the path still leads to the folder that is held. It does not after the folder was removed or renamed.
     pub fn is_current(&self) -> bool {
-        stat(&self.path).is_ok_and(|now| identity(&now) == self.held().identity)
+        stat(self.origin.path()).is_ok_and(|now| identity(&now) == self.held().identity)
     }
 
     /// Opens the folder again by its path, making it when missing, if the path leads elsewhere by now.
@@ -181,7 +235,7 @@ impl PrivateDir {
         if self.is_current() {
             return Ok(());
         }
-        let again = open::for_writing(&self.path)?.held();
+        let again = self.origin.open()?.held();
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = again;
         Ok(())
     }
@@ -199,6 +253,7 @@ impl PrivateDir {
     pub(crate) fn assemble(held: Held, path: PathBuf, notices: Vec<Notice>) -> Self {
         Self {
             held: RwLock::new(Arc::new(held)),
+            origin: Origin::new(Base::Path(path.clone())),
             path,
             notices,
             temp: TempName::default(),
@@ -209,6 +264,16 @@ impl PrivateDir {
 
     pub(crate) fn with_notice(mut self, notice: Notice) -> Self {
         self.notices.push(notice);
+        self
+    }
+
+    pub(crate) fn opened_by(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    pub(crate) fn with_notices_of(mut self, above: &Self) -> Self {
+        self.notices.extend(above.notices.iter().cloned());
         self
     }
 

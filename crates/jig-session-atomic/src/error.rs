@@ -1,5 +1,6 @@
 //! What can go wrong, with the operation, the path, the errno and the way out in every message.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,6 +66,16 @@ pub enum Fault {
         /// The user id this process works as.
         us: u32,
     },
+    /// Other users can write in the folder, and so could put anything in the place of what is in it.
+    WritableByOthers {
+        /// Its mode bits.
+        mode: u32,
+    },
+    /// The folder carries no mark of this project, and holds something that is none of its files.
+    NotOurs {
+        /// The name of the first such entry.
+        entry: OsString,
+    },
     /// There is something else than a folder at the path.
     NotAFolder,
     /// There is something else than a regular file at the path.
@@ -96,6 +107,10 @@ impl fmt::Display for Error {
                 }
             }
             Fault::ForeignOwner { owner, us } => write!(f, "it belongs to user {owner}, and this is user {us}"),
+            Fault::WritableByOthers { mode } => write!(f, "its mode is {mode:04o}: other users can write in it"),
+            Fault::NotOurs { entry } => {
+                write!(f, "it is another program's: {} in it is none of jig-session's files", entry.display())
+            }
             Fault::NotAFolder => f.write_str("it is not a folder"),
             Fault::NotAFile => f.write_str("it is not a regular file"),
             Fault::OpenToOthers => f.write_str("its file system cannot keep other users out"),
@@ -138,7 +153,15 @@ impl Error {
 
     /// Whether the folder was refused because it is not safe to use, and not because the system failed.
     pub fn is_unsafe(&self) -> bool {
-        matches!(self.fault, Fault::ForeignOwner { .. } | Fault::NotAFolder | Fault::NotAFile | Fault::OpenToOthers)
+        matches!(
+            self.fault,
+            Fault::ForeignOwner { .. }
+                | Fault::WritableByOthers { .. }
+                | Fault::NotOurs { .. }
+                | Fault::NotAFolder
+                | Fault::NotAFile
+                | Fault::OpenToOthers
+        )
     }
 
     /// Whether what was to be worked on is not there.
@@ -162,6 +185,12 @@ impl Error {
             Fault::ForeignOwner { .. } => Some(
                 "run as the user that owns it, give it to this user with chown, or name another folder with JIG_STATE_DIR",
             ),
+            Fault::WritableByOthers { .. } => {
+                Some("take that right away with chmod go-w, or name another folder with JIG_STATE_DIR")
+            }
+            Fault::NotOurs { .. } => {
+                Some("name another folder with JIG_STATE_DIR, or move that entry away if it was put there by mistake")
+            }
             Fault::NotAFolder => Some("move it away, or name another folder with JIG_STATE_DIR"),
             Fault::NotAFile => Some("move it away"),
             Fault::OpenToOthers => Some("name a folder on another file system with JIG_STATE_DIR"),

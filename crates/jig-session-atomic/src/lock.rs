@@ -80,7 +80,8 @@ impl PrivateDir {
         let fd = fd.map_err(|errno| self.os(Operation::Lock, name, errno))?;
         let found = fstat(&fd).map_err(|errno| self.os(Operation::Lock, name, errno))?;
         let owner = self.held().owner;
-        let fault = if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        let fault = if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || found.st_nlink > 1 {
+            // A second name would make another file of ours hold who has the lock.
             Fault::NotAFile
         } else if found.st_uid != owner {
             Fault::ForeignOwner { owner: found.st_uid, us: owner }

@@ -8,28 +8,37 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fchmod, fstat, mkdirat, o
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::dir::{Held, Notice, PrivateDir, identity};
+use crate::dir::{Base, Held, Notice, Origin, PrivateDir, identity};
 use crate::error::{Error, Fault, Operation};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A folder is made and mended for writers only; a reader looks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(crate) enum Purpose {
     Read,
     Write,
 }
 
+/// Whom a folder must keep out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Other users read and write nothing in it.
+    Private,
+    /// Other users write nothing in it; what they read is the owner's affair.
+    State,
+}
+
 /// What a name is relative to.
 #[derive(Clone, Copy)]
-enum Parent<'a> {
+pub(crate) enum Within<'a> {
     /// The working folder, so the name is a path.
     Path,
     /// A folder that is held.
     Held(&'a Held),
 }
 
-impl Parent<'_> {
+impl Within<'_> {
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Path => CWD,
@@ -39,47 +48,63 @@ impl Parent<'_> {
 }
 
 pub(crate) fn for_writing(path: &Path) -> Result<PrivateDir, Error> {
-    match at_path(path, Purpose::Write) {
+    made(path, Rule::Private)
+}
+
+/// The state folder, made when it is missing.
+pub(crate) fn state_for_writing(path: &Path) -> Result<PrivateDir, Error> {
+    made(path, Rule::State)
+}
+
+fn made(path: &Path, rule: Rule) -> Result<PrivateDir, Error> {
+    match at_path(path, Purpose::Write, rule) {
         Err(error) if error.is_missing() => {
             make_with_parents(path)?;
-            at_path(path, Purpose::Write)
+            at_path(path, Purpose::Write, rule)
         }
         other => other,
     }
 }
 
 pub(crate) fn for_reading(path: &Path) -> Result<Option<PrivateDir>, Error> {
-    match at_path(path, Purpose::Read) {
+    there(at_path(path, Purpose::Read, Rule::Private))
+}
+
+/// The state folder, if it is there.
+pub(crate) fn state_for_reading(path: &Path) -> Result<Option<PrivateDir>, Error> {
+    there(at_path(path, Purpose::Read, Rule::State))
+}
+
+fn there(opened: Result<PrivateDir, Error>) -> Result<Option<PrivateDir>, Error> {
+    match opened {
         Err(error) if error.is_missing() => Ok(None),
         other => other.map(Some),
     }
 }
 
 pub(crate) fn sub_for_writing(held: &Held, path: &Path, name: &OsStr) -> Result<PrivateDir, Error> {
-    match at(Parent::Held(held), name, path, Purpose::Write) {
+    match at(Within::Held(held), name, path, Purpose::Write) {
         Err(error) if error.is_missing() => {
-            make(held.fd.as_fd(), name, path)?;
-            at(Parent::Held(held), name, path, Purpose::Write)
+            make(Within::Held(held), name, path)?;
+            at(Within::Held(held), name, path, Purpose::Write)
         }
         other => other,
     }
 }
 
 pub(crate) fn sub_for_reading(held: &Held, path: &Path, name: &OsStr) -> Result<Option<PrivateDir>, Error> {
-    match at(Parent::Held(held), name, path, Purpose::Read) {
-        Err(error) if error.is_missing() => Ok(None),
-        other => other.map(Some),
-    }
+    there(at(Within::Held(held), name, path, Purpose::Read))
 }
 
 /// Opens a folder by its path. People do link their state folder to another disk, so a link at the end is resolved
 /// once, if it is ours; the target is then held to the same rules as any folder.
-fn at_path(path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
+fn at_path(path: &Path, purpose: Purpose, rule: Rule) -> Result<PrivateDir, Error> {
+    no_links_of_others(path)?;
     let name = path.as_os_str();
     let found =
         statat(CWD, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| Error::os(Operation::Open, path, errno))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
-        return at(Parent::Path, name, path, purpose);
+        return verified(Within::Path, name, path, purpose, rule);
     }
     ours(path, found.st_uid)?;
     let target = std::fs::canonicalize(path).map_err(|error| {
@@ -87,22 +112,45 @@ fn at_path(path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
         let errno = Errno::from_io_error(&error).filter(|errno| *errno != Errno::NOENT);
         Error::os(Operation::Open, path, errno.unwrap_or(Errno::LOOP))
     })?;
-    Ok(at(Parent::Path, target.as_os_str(), &target, purpose)?
-        .with_notice(Notice::ThroughLink { link: path.to_owned() }))
+    Ok(verified(Within::Path, target.as_os_str(), &target, purpose, rule)?
+        .with_notice(Notice::ThroughLink { link: path.to_owned() })
+        .opened_by(Origin::new(Base::Path(path.to_owned()))))
 }
 
-/// Opens and verifies one folder, never through a link.
-fn at(within: Parent<'_>, name: &OsStr, path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
+/// A link on the way to a folder leads where its owner wants, and that may be into another folder of ours.
+fn no_links_of_others(path: &Path) -> Result<(), Error> {
+    for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+        if let Ok(found) = statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW)
+            && FileType::from_raw_mode(found.st_mode) == FileType::Symlink
+            && found.st_uid != 0
+        {
+            ours(folder, found.st_uid)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens and verifies one folder of ours alone, never through a link.
+pub(crate) fn at(within: Within<'_>, name: &OsStr, path: &Path, purpose: Purpose) -> Result<PrivateDir, Error> {
+    verified(within, name, path, purpose, Rule::Private)
+}
+
+fn verified(within: Within<'_>, name: &OsStr, path: &Path, purpose: Purpose, rule: Rule) -> Result<PrivateDir, Error> {
     let parent = within.fd();
     let fd = openat(parent, name, FOLDER, Mode::empty()).map_err(|errno| refused(parent, name, path, errno))?;
     let found = fstat(&fd).map_err(|errno| Error::os(Operation::Open, path, errno))?;
     ours(path, found.st_uid)?;
     let mut notices = Vec::new();
-    let keeps_modes = settle_mode(&fd, found.st_mode & 0o7777, purpose, &mut notices);
+    let mode = found.st_mode & 0o7777;
+    let keeps_modes = match rule {
+        Rule::Private => settle_mode(&fd, mode, purpose, &mut notices),
+        Rule::State if mode & 0o022 == 0 => true,
+        Rule::State => return Err(Error::new(Operation::Open, path, Fault::WritableByOthers { mode })),
+    };
     let identity = identity(&found);
     // One device is one file system: what is known of the folder above need not be asked again.
     let remote = match within {
-        Parent::Held(above) if above.identity.0 == identity.0 => above.remote,
+        Within::Held(above) if above.identity.0 == identity.0 => above.remote,
         _ => is_remote(&fd),
     };
     let held = Held { identity, owner: found.st_uid, remote, keeps_modes, fd };
@@ -149,20 +197,27 @@ fn make_with_parents(path: &Path) -> Result<(), Error> {
     let mut at = Some(path);
     while let Some(here) = at.filter(|here| !here.as_os_str().is_empty()) {
         match statat(CWD, here, AtFlags::empty()) {
-            Ok(_) => break,
+            Ok(found) => {
+                // Root's folders in another user's home are in that user's way.
+                if geteuid().is_root() {
+                    ours(here, found.st_uid)?;
+                }
+                break;
+            }
             Err(Errno::NOENT) => missing.push(here.to_owned()),
             Err(errno) => return Err(Error::os(Operation::MakeFolder, path, errno)),
         }
         at = here.parent();
     }
     for folder in missing.iter().rev() {
-        make(CWD, folder.as_os_str(), folder)?;
+        make(Within::Path, folder.as_os_str(), folder)?;
     }
     Ok(())
 }
 
 /// Makes one folder with mode 0700, whatever the umask is. One that another process made meanwhile is as good.
-fn make(parent: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<(), Error> {
+pub(crate) fn make(within: Within<'_>, name: &OsStr, path: &Path) -> Result<(), Error> {
+    let parent = within.fd();
     match mkdirat(parent, name, Mode::RWXU) {
         Ok(()) => {}
         Err(Errno::EXIST) => return Ok(()),

@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jig_session_atomic::{EntryProblem, PrivateDir, Reason, Stamp};
+use jig_session_atomic::{Content, EntryProblem, PrivateDir, Reason, Stamp};
+use jig_session_schema::belongs;
 use jig_session_schema::bus::{BusFolder, Claim, Message, Record};
 use jig_session_schema::limits::{BUS_FILE_BYTES, LOCK_WAIT};
 use jig_session_schema::names;
@@ -57,11 +58,19 @@ pub struct Bus<'w> {
     notes: RefCell<Vec<String>>,
 }
 
+/// What belongs into the folder of all buses.
+fn in_bus(name: &OsStr, content: Content<'_>) -> bool {
+    content == Content::Folder && name.to_str().is_some_and(belongs::in_bus)
+}
+
 impl<'w> Bus<'w> {
     /// Opens the bus below `root`, the folder of all buses, for a caller that only looks.
     pub fn open_existing(root: &Path, repo: Repo, world: &'w dyn World) -> Result<Self, Error> {
         let path = root.join(&repo.key);
-        let dir = PrivateDir::open_existing(&path)?;
+        let dir = match PrivateDir::open_own_existing(root)? {
+            Some(all) => all.sub_existing(&repo.key)?,
+            None => None,
+        };
         Ok(Self::of(world, repo, dir, path))
     }
 
@@ -82,7 +91,7 @@ impl<'w> Bus<'w> {
     /// Opens the bus for a caller that changes something; makes it when it is not there.
     pub fn open(root: &Path, repo: Repo, world: &'w dyn World) -> Result<Self, Error> {
         let path = root.join(&repo.key);
-        let dir = PrivateDir::open(root)?.sub(&repo.key)?;
+        let dir = PrivateDir::open_own(root, in_bus)?.sub(&repo.key)?;
         // A message can ask another agent to act: a folder that others can write in is no bus.
         dir.require_modes()?;
         if dir.stamp("bus.json")?.is_none() {

@@ -10,11 +10,13 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 #![deny(missing_docs)]
 
+mod folder;
 mod handler;
 mod inbox;
 mod judge;
 mod requester;
 
+pub use folder::folder;
 pub use handler::RequestHandler;
 pub use inbox::{RequestInbox, Taken};
 pub use judge::{Capabilities, Judgement, Memory, Offer, Plan, Timing, judge};

@@ -28,6 +28,7 @@ mod words_macros;
 #[macro_use]
 mod quick;
 
+pub mod belongs;
 pub mod bridge;
 mod bridge_entries;
 mod bridge_event;

@@ -7,8 +7,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use jig_session_atomic::{Error, PrivateDir, Reason, Removal, Stamp};
+use jig_session_atomic::{Error, MARK, PrivateDir, Reason, Removal, Stamp};
 use jig_session_liveness::{Processes, Record};
+use jig_session_schema::belongs::begins_like_ours;
 use jig_session_schema::limits::{STATUS_BYTES, UNPARSABLE_AGE};
 use jig_session_schema::names::{FileName, file_name, lock_name};
 use jig_session_schema::row::{ProblemReason, Summary};
@@ -47,7 +48,7 @@ pub struct Plan {
 /// When a folder cannot be read. A single file that cannot be removed is told in the result.
 pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, processes: &dyn Processes) -> Result<Pruned, Error> {
     let mut pruned = Pruned::default();
-    if let Some(dir) = PrivateDir::open_existing(sessions)? {
+    if let Some(dir) = marked(sessions, &mut pruned)? {
         let mut pruner = Pruner { dir: &dir, plan, processes, pruned: &mut pruned };
         let mut names = dir.list()?;
         names.sort_unstable();
@@ -59,13 +60,27 @@ pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, processes: &dyn Proc
         }
         pruner.locks(&names);
     }
-    if let Some(dir) = PrivateDir::open_existing(requests)? {
+    if let Some(dir) = marked(requests, &mut pruned)? {
         let mut pruner = Pruner { dir: &dir, plan, processes, pruned: &mut pruned };
         for name in dir.list()? {
             pruner.temporary(&name);
         }
     }
     Ok(pruned)
+}
+
+/// A folder that this project alone writes. Without the mark it may be another program's, however much it looks like
+/// ours: nothing is removed there.
+fn marked(path: &Path, pruned: &mut Pruned) -> Result<Option<PrivateDir>, Error> {
+    let Some(dir) = PrivateDir::open_own_existing(path)? else { return Ok(None) };
+    if dir.is_marked() {
+        return Ok(Some(dir));
+    }
+    if !dir.list()?.is_empty() {
+        let why = format!("no {MARK} in it says that the folder is jig-session's: nothing is removed there");
+        pruned.kept.push((dir.path().to_string_lossy().into_owned(), why));
+    }
+    Ok(None)
 }
 
 struct Pruner<'a> {
@@ -102,7 +117,11 @@ impl Pruner<'_> {
             }
             // What parses and is wrong in another way may be a newer program's: it is nobody's to remove.
             Err(problem) if problem.reason == ProblemReason::UNPARSABLE && Summary::read(&bytes).is_err() => {
-                self.unparsable(name, &stamp, "unparsable");
+                if begins_like_ours(&bytes) {
+                    self.unparsable(name, &stamp, "unparsable");
+                } else {
+                    self.keep(name, "unparsable, and it does not begin like a document of ours");
+                }
             }
             Err(problem) => self.keep(name, &problem.reason),
         }

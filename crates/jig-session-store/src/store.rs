@@ -42,7 +42,9 @@ impl Store {
     /// The contract's own folder of status files, and pi-king's.
     #[must_use]
     pub fn new(sessions: &Path, king: &Path) -> Self {
-        Self { own: Folder::new(sessions, status::session), king: Folder::new(king, card::session), buffer: Vec::new() }
+        let own = Folder::new(sessions, |path| PrivateDir::open_own_existing(path), status::session);
+        let king = Folder::new(king, |path| PrivateDir::open_existing(path), card::session);
+        Self { own, king, buffer: Vec::new() }
     }
 
     /// The folders, for [`crate::Hints`].
@@ -99,9 +101,13 @@ fn folder_problem(path: &Path, error: &Error) -> Problem {
 /// From a file's name without `.json`, its path and its bytes to what it says.
 type Reader = fn(&str, String, &[u8], Stamp, bool) -> Result<Session, Problem>;
 
+/// Opens a folder for reading, as far as it is there.
+type Open = fn(&Path) -> Result<Option<PrivateDir>, Error>;
+
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
+    open: Open,
     reader: Reader,
     kept: HashMap<OsString, Kept>,
 }
@@ -116,12 +122,12 @@ struct Kept {
 }
 
 impl Folder {
-    fn new(path: &Path, reader: Reader) -> Self {
-        Self { path: path.to_owned(), reader, kept: HashMap::new() }
+    fn new(path: &Path, open: Open, reader: Reader) -> Self {
+        Self { path: path.to_owned(), open, reader, kept: HashMap::new() }
     }
 
     fn read_all(&self, buffer: &mut Vec<u8>, look: &mut Look) -> Result<(), Error> {
-        let Some(dir) = PrivateDir::open_existing(&self.path)? else { return Ok(()) };
+        let Some(dir) = (self.open)(&self.path)? else { return Ok(()) };
         let place = Place::of(&dir);
         for name in dir.documents()? {
             // One that is gone between the listing and the reading is none.
@@ -133,7 +139,7 @@ impl Folder {
     }
 
     fn read_changed(&mut self, buffer: &mut Vec<u8>, look: &mut Look, now_ms: i64) -> Result<(), Error> {
-        let Some(dir) = PrivateDir::open_existing(&self.path)? else {
+        let Some(dir) = (self.open)(&self.path)? else {
             self.kept.clear();
             return Ok(());
         };

@@ -1,8 +1,9 @@
 //! The log of errors: one JSON line each, for programs whose output belongs to somebody else.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use jig_session_atomic::{EntryProblem, PrivateDir, read_file};
+use jig_session_atomic::{Content, EntryProblem, PrivateDir, read_file};
 use jig_session_schema::limits;
 use jig_session_schema::places::Places;
 use serde_json::json;
@@ -26,9 +27,15 @@ impl Log {
     pub(crate) fn write(&self, code: &str, message: &str) {
         let line = json!({ "at": crate::clock::wall(), "command": self.command, "code": code, "message": message });
         // The folder is made with the mode that keeps others out, and verified, before anything is put there.
-        let Ok(folder) = PrivateDir::open(&self.folder) else { return };
+        let Ok(folder) = PrivateDir::open_own(&self.folder, in_log) else { return };
         let _ = folder.append(NAME, format!("{line}\n").as_bytes(), limits::LOG_BYTES as u64);
     }
+}
+
+/// What belongs into the log's folder. A full log is larger than what is looked into.
+fn in_log(name: &OsStr, content: Content<'_>) -> bool {
+    let named = name.to_str().is_some_and(|name| name.strip_suffix(".1").unwrap_or(name) == NAME);
+    named && matches!(content, Content::File(_) | Content::Other)
 }
 
 /// The lines of the log, oldest first; none when there is no log.

@@ -223,7 +223,7 @@ fn done(run: &Run) -> anyhow::Result<()> {
 
 /// The bus's folder; there is one.
 fn folder(scene: &Scene) -> Option<PathBuf> {
-    fs::read_dir(scene.state().join("bus")).ok()?.flatten().map(|entry| entry.path()).next()
+    fs::read_dir(scene.state().join("bus")).ok()?.flatten().map(|entry| entry.path()).find(|path| path.is_dir())
 }
 
 /// The documents of one folder of the bus; torn ones are what must not be.
@@ -334,8 +334,8 @@ fn cut(kind: &str, size: &str, base: &Path, programs: &Programs) -> anyhow::Resu
     if !quiet("mount", &args) {
         return Ok(Ok(vec!["what the cut left cannot be mounted".to_owned()]));
     }
-    let inbox =
-        fs::read_dir(found.join(below).join("bus"))?.flatten().map(|entry| entry.path().join("inbox/s-b")).next();
+    let mut buses = fs::read_dir(found.join(below).join("bus"))?.flatten().map(|entry| entry.path());
+    let inbox = buses.find(|path| path.is_dir()).map(|bus| bus.join("inbox/s-b"));
     let whole = inbox.map(|inbox| read_all(&inbox)).unwrap_or(Ok(Vec::new()));
     Ok(Ok(match whole {
         Ok(messages) if messages.len() == MESSAGES => Vec::new(),

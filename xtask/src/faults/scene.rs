@@ -82,7 +82,9 @@ impl Scene {
             fs::remove_dir_all(self.state()).context("cannot empty the scene")?;
         }
         fs::create_dir_all(self.root.join("home"))?;
-        fs::DirBuilder::new().mode(0o700).recursive(true).create(self.sessions()).context("cannot set the scene")
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(self.sessions()).context("cannot set the scene")?;
+        // As a writer leaves the folder: it is known to be jig-session's.
+        fs::write(self.sessions().join(".jig-session"), "").context("cannot set the scene")
     }
 
     /// Keeps a copy of the folder as it is now, to begin from again.

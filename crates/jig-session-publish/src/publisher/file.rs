@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use jig_session_atomic::{PrivateDir, Reason, Stamp};
+use jig_session_atomic::{Content, PrivateDir, Reason, Stamp};
 use jig_session_liveness::Record;
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
-use jig_session_schema::{limits, names};
+use jig_session_schema::{belongs, limits, names};
 
 use super::{Owner, Publisher};
 use crate::Now;
@@ -82,7 +82,7 @@ impl Publisher {
     /// The folder, opened when it is first needed, and again after it could not be.
     pub(super) fn dir(&mut self, now: Now) -> Option<&PrivateDir> {
         if self.dir.is_none() && self.may_retry(now) {
-            match PrivateDir::open(&self.setup.places.sessions) {
+            match PrivateDir::open_own(&self.setup.places.sessions, in_sessions) {
                 Ok(dir) => {
                     let path = dir.path().display();
                     self.notes.extend(dir.notices().iter().map(|notice| format!("{path}: {notice}")));
@@ -285,6 +285,14 @@ fn bounded(status: &mut Status, text: &mut Vec<u8>) -> bool {
     }
     status.context_detail = None;
     write(status)
+}
+
+/// What belongs into the folder of status files.
+fn in_sessions(name: &std::ffi::OsStr, content: Content<'_>) -> bool {
+    match content {
+        Content::File(bytes) => name.to_str().is_some_and(|name| belongs::in_sessions(name, bytes)),
+        Content::Folder | Content::Other => false,
+    }
 }
 
 /// What stands under a name.

@@ -10,7 +10,6 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jig_session_atomic::PrivateDir;
 use jig_session_liveness::Processes;
 use jig_session_publish::{Now, Publisher};
 use jig_session_schema::event::CapabilitiesEvent;
@@ -126,7 +125,7 @@ impl RequestHandler {
             return true;
         }
         self.open = None;
-        match PrivateDir::open(&self.folder) {
+        match crate::folder(&self.folder) {
             Ok(dir) => {
                 let watch = Watch::of(dir.path());
                 let inbox = RequestInbox::new(dir, name);

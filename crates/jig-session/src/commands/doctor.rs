@@ -21,6 +21,8 @@ use crate::view::{self, View};
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
 
+/// What the check of the state folder is called.
+const STATE: &str = "state folder";
 /// Errors in the log count for this long.
 const RECENT_MS: i64 = 24 * 3_600_000;
 
@@ -84,19 +86,24 @@ fn environment(places: &Places) -> Vec<Check> {
 
 /// Every folder is a folder of ours that keeps others out, or not there yet.
 fn folders(places: &Places) -> Vec<Check> {
-    let all: [(&str, &Path); 6] = [
-        ("state folder", &places.state_dir),
-        ("sessions folder", &places.sessions),
-        ("requests folder", &places.requests),
-        ("bus folder", &places.bus),
-        ("log folder", &places.log),
-        ("pi-king folder", &places.king),
+    let own: Open = |path| PrivateDir::open_own_existing(path);
+    let all: [(&str, &Path, Open); 7] = [
+        (STATE, &places.state_dir, |path| PrivateDir::check_state(path)),
+        ("sessions folder", &places.sessions, own),
+        ("requests folder", &places.requests, own),
+        ("bus folder", &places.bus, own),
+        ("log folder", &places.log, own),
+        ("archive folder", &places.king_archive, own),
+        ("pi-king folder", &places.king, |path| PrivateDir::open_existing(path)),
     ];
-    all.into_iter().flat_map(|(name, path)| folder(name, path)).collect()
+    all.into_iter().flat_map(|(name, path, open)| folder(name, path, open)).collect()
 }
 
-fn folder(name: &str, path: &Path) -> Vec<Check> {
-    let dir = match PrivateDir::open_existing(path) {
+/// Opens and verifies a folder for reading.
+type Open = fn(&Path) -> Result<Option<PrivateDir>, jig_session_atomic::Error>;
+
+fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
+    let dir = match open(path) {
         Ok(None) => return vec![good(name, format!("{} is not there yet", path.display()))],
         Ok(Some(dir)) => dir,
         Err(error) => return vec![bad(name, error.to_string(), error.hint().map(str::to_owned), Some(path))],
@@ -116,7 +123,8 @@ fn folder(name: &str, path: &Path) -> Vec<Check> {
         });
     }
     if checks.is_empty() {
-        checks.push(good(name, format!("{} is private", path.display())));
+        let what = if name == STATE { "is this user's" } else { "is private" };
+        checks.push(good(name, format!("{} {what}", path.display())));
     }
     checks
 }

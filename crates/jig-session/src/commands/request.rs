@@ -4,7 +4,6 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use jig_session_atomic::PrivateDir;
 use jig_session_liveness::{Machine, Processes, Record};
 use jig_session_requests::{Published, Requester};
 use jig_session_schema::request::{Request, RequestOutcome, RequestResult};
@@ -96,7 +95,7 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
         Seen::Status(_) => {}
     }
     let name = Path::new(&row.path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let requester = Requester::new(PrivateDir::open(&app.places().requests)?, name);
+    let requester = Requester::new(jig_session_requests::folder(&app.places().requests)?, name);
     let end = clock::now().mono + args.wait;
     let mut missing = None;
     let published = loop {

@@ -69,12 +69,12 @@ impl TestEnvironment {
 
     /// The folder of status files; made when missing.
     pub fn sessions_dir(&self) -> PathBuf {
-        private_dir(&self.state_dir().join("sessions"))
+        marked_dir(&self.state_dir().join("sessions"))
     }
 
     /// The folder of request files; made when missing.
     pub fn requests_dir(&self) -> PathBuf {
-        private_dir(&self.state_dir().join("requests"))
+        marked_dir(&self.state_dir().join("requests"))
     }
 
     /// pi-king's folder; made when missing.
@@ -241,6 +241,27 @@ pub fn install_program(from: &Path, to: &Path) {
 pub fn private_dir(path: &Path) -> PathBuf {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).expect("the folder can be made");
     path.to_path_buf()
+}
+
+/// The file that marks a folder as jig-session's own.
+pub const MARK: &str = ".jig-session";
+
+/// Makes one of jig-session's own folders, with its mark, as a writer makes it.
+pub fn marked_dir(path: &Path) -> PathBuf {
+    let path = private_dir(path);
+    if !path.join(MARK).exists() {
+        fs::write(path.join(MARK), "").expect("the mark can be made");
+    }
+    path
+}
+
+/// The names in a folder but for the mark, sorted.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder can be listed");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.filter(|name| name != MARK).collect();
+    names.sort();
+    names
 }
 
 /// Asks again every few milliseconds until there is an answer; fails the test after [`DEADLINE`].

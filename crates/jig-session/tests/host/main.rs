@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{DEADLINE, TestEnvironment, eventually, replace};
+use common::{DEADLINE, TestEnvironment, eventually, names_in, replace};
 use pi::{Pi, SESSION};
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn ready(env: &TestEnvironment, pi: &mut Pi<'_>) {
 /// Nothing is left in the folder of requests.
 fn until_clean(env: &TestEnvironment, pi: &mut Pi<'_>) {
     pi.until("an empty folder of requests", |_| {
-        let left = fs::read_dir(env.requests_dir()).unwrap().count();
+        let left = names_in(&env.requests_dir()).len();
         (left == 0).then_some(())
     });
 }

@@ -271,7 +271,7 @@ fn rows_and_envelopes_are_valid_documents() {
 fn status_files_that_cannot_be_read_are_told_of() {
     let Some(tmux) = start("status_files_that_cannot_be_read_are_told_of") else { return };
     let folder = tmux.env.sessions_dir();
-    std::fs::remove_dir(&folder).expect("the folder is empty");
+    std::fs::remove_dir_all(&folder).expect("removed");
     std::fs::write(&folder, "no folder").expect("a file can be written");
     let output = tmux.jig(&["live", "--json"]).exits(0);
     assert_eq!(output.json()[0]["statusSource"], "command");

@@ -10,7 +10,7 @@ mod starved;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Running, Sleeper, TestEnvironment, eventually};
+use common::{Running, Sleeper, TestEnvironment, eventually, names_in};
 use serde_json::{Value, json};
 
 const PUBLISH: [&str; 3] = ["publish", "--agent", "acme"];
@@ -33,10 +33,7 @@ fn until_gone(env: &TestEnvironment, session: &str) {
 }
 
 fn names(env: &TestEnvironment) -> Vec<String> {
-    let entries = fs::read_dir(env.sessions_dir()).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+    names_in(&env.sessions_dir())
 }
 
 fn begin(session: &str, pid: u32) -> String {

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{Running, TestEnvironment, eventually, finish, private_dir, skipped};
+use crate::common::{Running, TestEnvironment, eventually, finish, names_in, private_dir, skipped};
 use crate::{PUBLISH, begin, read};
 
 const MOUNTED: &str = "mount -t tmpfs -o size=256k,mode=0700 tmpfs \"$0\" && exec \"$@\"";
@@ -130,7 +130,7 @@ fn a_full_and_then_read_only_disk_is_told_once_each_and_publishing_resumes() {
     assert_eq!(starved.document().unwrap()["state"], "busy");
     let again = starved.publish.error_line();
     assert!(again.contains("written again"), "nothing else was told between: {again}");
-    let left = fs::read_dir(starved.sessions()).unwrap().count();
+    let left = names_in(&starved.sessions()).len();
     assert_eq!(left, 1, "no temporary file stays");
     let output = starved.publish.end().exits(0);
     assert_eq!((output.stdout, output.stderr), (String::new(), String::new()));

@@ -11,6 +11,7 @@ mod hindered;
 mod hostile;
 mod listing;
 mod readme;
+mod root;
 mod single;
 mod terminal;
 mod verdicts;

@@ -68,6 +68,7 @@ impl World {
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.dir.path().join("state/sessions")).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name != jig_session_atomic::MARK);
         names.sort();
         names
     }

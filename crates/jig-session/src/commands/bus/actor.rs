@@ -318,7 +318,7 @@ fn known(view: &View, pid: u32) -> Option<Known> {
 
 /// A session's own status file, found by its name alone.
 fn status_of(app: &App, id: &str) -> Option<Status> {
-    let dir = PrivateDir::open_existing(app.places().sessions).ok()??;
+    let dir = PrivateDir::open_own_existing(app.places().sessions).ok()??;
     let read = dir.read(format!("{}.json", names::document_name(id)?), STATUS_BYTES).ok()?;
     let status = Status::read(&read.bytes).ok()?.value;
     (status.session == id).then_some(status)

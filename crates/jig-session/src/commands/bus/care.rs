@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jig_session_atomic::PrivateDir;
+use jig_session_atomic::{MARK, PrivateDir};
 use jig_session_bus::{About, Buses, System};
 use jig_session_schema::documents::Check;
 
@@ -10,12 +10,12 @@ use jig_session_schema::documents::Check;
 pub(crate) fn checks(root: &Path) -> Vec<Check> {
     let system = System::new();
     let buses = Buses::new(root, &system);
-    let Ok(Some(all)) = PrivateDir::open_existing(root) else { return Vec::new() };
+    let Ok(Some(all)) = PrivateDir::open_own_existing(root) else { return Vec::new() };
     // That the folder cannot be listed is said by the check of the folder itself.
     let keys = all.list().unwrap_or_default();
     let mut found = Vec::new();
     let mut count = 0;
-    for key in keys {
+    for key in keys.into_iter().filter(|key| key != MARK) {
         let path = root.join(&key);
         let Ok(Some(bus)) = all.sub_existing(&key) else {
             found.push(check(false, format!("{} is no bus folder", path.display())).path(Some(text(&path))));

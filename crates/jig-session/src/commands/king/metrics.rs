@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jig_session_atomic::PrivateDir;
+use jig_session_atomic::{Content, PrivateDir};
 use jig_session_king::metrics::{self, Archive, Band, Metrics, Sums, Tokens, Zone};
 use jig_session_schema::king_documents::{
     KingAverage, KingBand, KingDay, KingMetrics, KingModel, KingStreak, KingSums, KingTokens,
@@ -79,7 +79,7 @@ fn without_logs(app: &App, now: Timestamp, zone: &Zone) -> Outcome {
 /// The archive, and whether it may be written: one that is not understood is left as it is.
 fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
     let path = folder.join(Archive::FILE);
-    let dir = match PrivateDir::open_existing(folder) {
+    let dir = match PrivateDir::open_own_existing(folder) {
         Ok(Some(dir)) => dir,
         Ok(None) => return (Archive::default(), true),
         Err(error) => {
@@ -114,9 +114,15 @@ fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
     }
 }
 
+/// What belongs into the archive's folder.
+fn in_archive(name: &std::ffi::OsStr, content: Content<'_>) -> bool {
+    name == Archive::FILE && matches!(content, Content::File(_) | Content::Other)
+}
+
 /// The figures are right without the archive, so a failure is a warning.
 fn write_archive(app: &App, folder: &Path, archive: &Archive) {
-    let written = PrivateDir::open(folder).and_then(|dir| dir.write(Archive::FILE, &archive.to_bytes()));
+    let written =
+        PrivateDir::open_own(folder, in_archive).and_then(|dir| dir.write(Archive::FILE, &archive.to_bytes()));
     if let Err(error) = written {
         app.note(&format!("warning: {error}; these days count only as long as their logs are there"));
     }
