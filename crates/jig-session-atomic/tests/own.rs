@@ -101,6 +101,9 @@ fn another_users_state_folder_is_refused_and_left_alone() {
     assert_eq!(names(&at("ours/inner/sessions")), [MARK]);
 }
 
+/// Puts something into a folder.
+type Put = fn(&Path);
+
 #[test]
 fn a_folder_without_a_mark_is_adopted_only_if_all_in_it_is_ours() {
     let temp = temp();
@@ -116,7 +119,7 @@ fn a_folder_without_a_mark_is_adopted_only_if_all_in_it_is_ours() {
     std::fs::write(old.join("b.json"), "broken").expect("written");
     PrivateDir::open_own(&old, belongs).expect("marked");
 
-    let made: [(&str, fn(&Path)); 6] = [
+    let made: [(&str, Put); 6] = [
         ("theirs.json", |path| std::fs::write(path, "theirs").expect("written")),
         ("notes.txt", |path| std::fs::write(path, "ours").expect("written")),
         (".git", |path| folder(path, 0o700)),

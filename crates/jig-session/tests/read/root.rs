@@ -82,9 +82,12 @@ fn all_refuse(env: &TestEnvironment, what: &str, place: &Path) {
     }
 }
 
+/// Makes a state folder unsafe; the second path is free.
+type Spoil = fn(&Path, &Path);
+
 #[test]
 fn a_state_folder_that_others_can_steer_is_used_by_nobody() {
-    let made: [(&str, fn(&Path, &Path)); 6] = [
+    let made: [(&str, Spoil); 6] = [
         ("writable by all", |path, _| mode(path, 0o777)),
         ("writable by a group", |path, _| mode(path, 0o775)),
         ("another user's", |path, _| chown(path, Some(OTHER), None).expect("given away")),
