@@ -1,6 +1,6 @@
 //! The form of an agent's file: who it is, where its composer stands, and its rules in order.
 
-use super::layout::{Composer, ComposerSpan, lowest, visible};
+use super::layout::{Composer, ComposerSpan, is_rule, lowest, visible};
 use super::pattern::{LineTest, Pattern};
 use super::screen::{Screen, bare};
 
@@ -22,7 +22,10 @@ pub(crate) enum Region {
     Title,
     /// The lines above the composer, up from it: at most so many that show something.
     Above(usize),
-    /// The same, ending where the agent's [`Agent::block`] says that something else begins.
+    /// The row that stands by itself above the composer, as a loader does: the first line of the last paragraph there,
+    /// when that has at most one line more. Rules do not count. A line amid an answer is none.
+    Loader,
+    /// The same as [`Region::Above`], ending where the agent's [`Agent::block`] says that something else begins.
     Block,
     /// The row that begins the composer.
     Border,
@@ -119,6 +122,7 @@ impl<'a> View<'a> {
         let inside = &self.lines[found.first..found.end.max(found.first)];
         Some(match region {
             Region::Above(count) => lowest(&self.lines[..found.top], count),
+            Region::Loader => loader(&self.lines[..found.top])?,
             Region::Block => self.block(&self.lines[..found.top]),
             Region::Border => vec![self.lines[found.top]],
             Region::Inside => visible(inside),
@@ -139,5 +143,28 @@ impl<'a> View<'a> {
         }
         out.reverse();
         out
+    }
+}
+
+/// See [`Region::Loader`].
+fn loader<'a>(above: &[&'a str]) -> Option<Vec<&'a str>> {
+    let shows = |line: &&&str| !bare(line).is_empty() && !is_rule(line);
+    let skipped = above.iter().rev().take_while(|line| !shows(line)).count();
+    let paragraph = above[..above.len() - skipped].iter().rev().take_while(shows).count();
+    let first = above.len().checked_sub(skipped + paragraph)?;
+    (1..=2).contains(&paragraph).then(|| vec![above[first]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loader_stands_by_itself() {
+        assert_eq!(loader(&["text", "", " ⠋ Working...", ""]), Some(vec![" ⠋ Working..."]));
+        assert_eq!(loader(&["──────", " $ x", "", " ⠋ Running...", "──────", ""]), Some(vec![" ⠋ Running..."]));
+        assert_eq!(loader(&["", " ⠋ Running... (escape", " to cancel)"]), Some(vec![" ⠋ Running... (escape"]));
+        assert_eq!(loader(&["It reads:", " ⠋ Working...", " and waits", "", ""]), None);
+        assert_eq!(loader(&["", ""]), None);
     }
 }

@@ -5,7 +5,7 @@
 use crate::classify::layout::Composer;
 use crate::classify::pattern::LineTest::{All, Any, Begins, Elapsed, Ends, Glyph, Has, Ongoing};
 use crate::classify::pattern::Pattern::{Keys, Line, Menu};
-use crate::classify::rule::Region::{Above, Footer, Tail};
+use crate::classify::rule::Region::{Footer, Loader, Tail};
 use crate::classify::rule::{Agent, Rule, Signal};
 
 const CIRCLE: &[char] = &['○', '◎', '◉', '●'];
@@ -31,7 +31,7 @@ pub(crate) const AGENT: Agent = Agent {
         },
         Rule {
             name: "counting row above the composer",
-            when: &[(Above(8), Line(All(&[Glyph(CIRCLE), Ongoing, Elapsed, Ends(")")])))],
+            when: &[(Loader, Line(All(&[Glyph(CIRCLE), Ongoing, Elapsed, Ends(")")])))],
             signal: Signal::Working,
         },
     ],

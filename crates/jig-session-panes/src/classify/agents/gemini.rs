@@ -3,7 +3,7 @@
 //! its own start-up dialogs and pickers are open, so ready needs the composer.
 
 use crate::classify::layout::Composer;
-use crate::classify::pattern::LineTest::{All, Any, Begins, Braille, Glyph, Has, Starts};
+use crate::classify::pattern::LineTest::{All, Any, Begins, Braille, Glyph, Has, Not, Starts};
 use crate::classify::pattern::Pattern::{Keys, Line, Menu};
 use crate::classify::rule::Region::{Above, Footer, Inside, Tail, Title};
 use crate::classify::rule::{Agent, Rule, Signal};
@@ -27,7 +27,7 @@ pub(crate) const AGENT: Agent = Agent {
         Rule { name: "keys instead of the composer", when: &[(Tail(3), Keys)], signal: Signal::Attention },
         Rule {
             name: "spinner above the composer",
-            when: &[(Above(3), Line(All(&[Braille, Has("esc to cancel")])))],
+            when: &[(Above(3), Line(All(&[Braille, Not(&Starts("  ")), Has("esc to cancel")])))],
             signal: Signal::Working,
         },
         Rule {

@@ -4,10 +4,10 @@
 
 use crate::classify::layout::Composer;
 use crate::classify::pattern::LineTest::{
-    All, Any, Begins, Braille, Elapsed, Ellipsis, Glyph0, Has, Indented, Not, Ongoing, Spins, Starts,
+    All, Any, Begins, Braille, Elapsed, Glyph0, Has, Indented, Not, Ongoing, Spins, Starts,
 };
 use crate::classify::pattern::Pattern::{Keys, Line, Menu, Nothing, Without};
-use crate::classify::rule::Region::{Above, Border, Footer, Inside, InsideLast, Tail, Title};
+use crate::classify::rule::Region::{Above, Border, Footer, Inside, InsideLast, Loader, Tail, Title};
 use crate::classify::rule::{Agent, Rule, Signal};
 
 const CURSOR: &[char] = &['→', '>', '❯', '›', '●'];
@@ -36,7 +36,13 @@ pub(crate) const AGENT: Agent = Agent {
             signal: Signal::Attention,
         },
         Rule { name: "choice at the bottom", when: &[(Tail(24), Menu(CURSOR))], signal: Signal::Attention },
-        Rule { name: "keys at the bottom", when: &[(Tail(3), Keys)], signal: Signal::Attention },
+        // In a low pane the upper rule of a dialog is out of sight: its keys stand above the lower one and the footer.
+        Rule { name: "keys at the bottom", when: &[(Tail(6), Keys)], signal: Signal::Attention },
+        Rule {
+            name: "list at the bottom",
+            when: &[(Tail(12), Line(Any(&[Starts(" →"), Starts(" ›"), Starts("→ ")])))],
+            signal: Signal::Attention,
+        },
         Rule { name: "busy title", when: &[(Title, Line(Braille))], signal: Signal::Working },
         // The spinner's frames and its words can be changed by extensions; other labels count lines or name a mode.
         Rule {
@@ -46,7 +52,7 @@ pub(crate) const AGENT: Agent = Agent {
         },
         Rule {
             name: "loader above the editor",
-            when: &[(Above(4), Line(All(&[Braille, Any(&[Ellipsis, Has("to cancel)")])])))],
+            when: &[(Loader, Line(All(&[Braille, Any(&[Has("..."), Has("…"), Has("to cancel)")])])))],
             signal: Signal::Working,
         },
         Rule {
