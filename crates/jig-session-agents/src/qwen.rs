@@ -64,5 +64,5 @@ pub const AGENT: Agent = Agent {
     replies: forms::REPLIES,
     record: None,
     evidence: None,
-    screen: None,
+    screen: Some("qwen"),
 };

@@ -12,13 +12,15 @@ mod copilot;
 mod gemini;
 mod opencode;
 mod pi;
+mod qwen;
 
 /// Every agent, in the order in which titles and drawings are tried when the command says nothing.
-pub(crate) const ALL: [&Agent; 9] = [
+pub(crate) const ALL: [&Agent; 10] = [
     &pi::AGENT,
     &claude::AGENT,
     &copilot::AGENT,
     &gemini::AGENT,
+    &qwen::AGENT,
     &opencode::AGENT,
     &codewith::AGENT,
     &codex::AGENT,
