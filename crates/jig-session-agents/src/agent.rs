@@ -24,6 +24,9 @@ pub struct Agent {
     pub session_variable: Option<&'static str>,
     /// It has one session a process and begins the next one in place, as `/clear` does: its new id ends the old one.
     pub replaces_session: bool,
+    /// A word of its command line when its process serves several sessions, so that its life proves none of them and its
+    /// variables are those of the first one.
+    pub shared: Option<&'static str>,
     /// Variables that mark its process as another agent's child.
     pub child_markers: &'static [&'static str],
     /// Its configuration folder, as `agentDir` says it.

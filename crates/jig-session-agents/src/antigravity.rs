@@ -16,6 +16,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["agy", "antigravity"], package: None },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(Folder { variable: None, home: ".gemini" }),

@@ -21,6 +21,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("2.1.332"),
     program: Program { names: &["claude"], package: Some("claude-code") },
     session_variable: Some("CLAUDE_CODE_SESSION_ID"),
+    shared: None,
     replaces_session: true,
     // CLAUDE_CODE_CHILD_SESSION is set for every program it starts, its hooks among them: it marks no child.
     child_markers: &[],

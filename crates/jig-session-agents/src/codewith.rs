@@ -11,6 +11,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Screens,
     program: Program { names: &["codewith"], package: Some("codewith") },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: None,

@@ -17,6 +17,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("0.171.0"),
     program: Program { names: &["codex"], package: Some("codex") },
     session_variable: Some("CODEX_THREAD_ID"),
+    shared: Some("app-server"),
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

@@ -21,6 +21,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("1.0.102"),
     program: Program { names: &["copilot"], package: Some("copilot") },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

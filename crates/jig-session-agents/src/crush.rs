@@ -19,6 +19,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["crush"], package: None },
     session_variable: Some("CRUSH_SESSION_ID"),
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

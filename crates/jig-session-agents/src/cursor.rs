@@ -19,6 +19,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["cursor-agent"], package: Some("cursor-agent") },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

@@ -17,6 +17,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["droid"], package: Some("droid") },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

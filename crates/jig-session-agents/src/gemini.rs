@@ -22,6 +22,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("0.61.0"),
     program: Program { names: &["gemini"], package: Some("gemini-cli") },
     session_variable: Some("GEMINI_SESSION_ID"),
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

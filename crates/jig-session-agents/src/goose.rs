@@ -15,6 +15,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["goose"], package: None },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(Folder { variable: Some(("XDG_CONFIG_HOME", "goose")), home: ".config/goose" }),

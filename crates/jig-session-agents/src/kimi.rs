@@ -11,6 +11,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Documented,
     program: Program { names: &["kimi", "kimi-cli"], package: Some("kimi-cli") },
     session_variable: Some("KIMI_SESSION_ID"),
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: None,

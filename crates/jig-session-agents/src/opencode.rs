@@ -18,6 +18,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("1.18.33"),
     program: Program { names: &["opencode"], package: Some("opencode-ai") },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

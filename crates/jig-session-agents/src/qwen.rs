@@ -16,6 +16,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("0.24.4"),
     program: Program { names: &["qwen"], package: Some("qwen-code") },
     session_variable: None,
+    shared: None,
     replaces_session: false,
     child_markers: &[],
     folder: Some(FOLDER),

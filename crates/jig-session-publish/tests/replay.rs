@@ -113,12 +113,10 @@ impl Published {
             }
             None => return,
         };
-        let occurrence = Occurrence {
-            at,
-            order: Order::BootClock(None),
-            from: StateFrom::hook(&call.event).unwrap(),
-            repo: &|_| None,
-        };
+        let clock = Some(u64::try_from(call.at).unwrap());
+        let order = Order::BootClock(clock);
+        let from = StateFrom::hook(&call.event).unwrap();
+        let occurrence = Occurrence { at, order, from, repo: &|_| None };
         // Each call is a process of its own: it remembers nothing but the document.
         let mut session = Session { status, memory: Memory::default() };
         session.apply(&Event::Session(begins), &occurrence);

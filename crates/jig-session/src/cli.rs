@@ -58,6 +58,8 @@ enum Command {
     Publish(commands::publish::Args),
     /// Serve Pi's bridge on stdio
     Host(commands::host::Args),
+    /// Hook entry: publish a session from a call of its agent's hook
+    Hook(commands::hook::Args),
     /// Ask a session for a switch or a reload
     Request(commands::request::Args),
     /// Install, remove and show an agent's hooks
@@ -83,7 +85,7 @@ pub(crate) fn main() -> ExitCode {
     if commands::sessions::is_called(&args) {
         return commands::sessions::main(args);
     }
-    if let Some(code) = commands::bus::fast(&args) {
+    if let Some(code) = commands::bus::fast(&args).or_else(|| commands::hook::fast(&args)) {
         return code;
     }
     if let Some((args, json)) = commands::ls::plain(&args) {
@@ -91,7 +93,10 @@ pub(crate) fn main() -> ExitCode {
         return finish(&app, commands::ls::run(&args, &app));
     }
     let json = args.iter().any(|arg| arg == "--json");
+    let hook = args.get(1).is_some_and(|word| word == "hook");
     match Cli::try_parse_from(args) {
+        // An agent would take the code of a usage error for a refusal.
+        Err(error) if hook && error.use_stderr() => commands::hook::misspelled(&error),
         Ok(cli) => {
             let color = match cli.color.as_str() {
                 "always" => Some(true),
@@ -125,6 +130,8 @@ fn without_document(command: &Command) -> Option<&'static str> {
         | Command::Prune(_)
         | Command::Doctor(_)
         | Command::Publish(_)
+        // A hook prints nothing in any form, and fails for no word of its command line.
+        | Command::Hook(_)
         | Command::Request(_)
         | Command::Live(_)
         | Command::Bulk(_)
@@ -153,6 +160,7 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
         Command::Run(args) => commands::run::run(args, app),
         Command::Publish(args) => commands::publish::run(args, app),
         Command::Host(args) => commands::host::run(args, app),
+        Command::Hook(args) => commands::hook::run(args, app),
         Command::Request(args) => commands::request::run(args, app),
         Command::Hooks(args) => commands::hooks::run(args, app),
         Command::Live(args) => commands::live::run(args, app),

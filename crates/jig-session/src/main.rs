@@ -7,6 +7,7 @@ mod cli;
 mod clock;
 mod commands;
 mod context_view;
+mod evidence;
 mod failure;
 mod follow;
 mod log;
@@ -15,6 +16,7 @@ mod sanitise;
 mod select;
 mod serve;
 mod setup;
+mod stdin;
 mod table;
 mod view;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jig_session_atomic::{EntryProblem, read_file};
-use jig_session_liveness::Machine;
+use jig_session_liveness::{Machine, Processes};
 use jig_session_publish::around::Config;
 use jig_session_publish::{Mode, Publisher, Setup};
 use jig_session_schema::limits::DOCUMENT_BYTES;
@@ -14,6 +14,11 @@ use crate::app::App;
 
 /// A publisher of this agent's sessions.
 pub(crate) fn publisher(app: &App, agent: AgentName, mode: Mode) -> Publisher {
+    publisher_with(app, agent, mode, Box::new(Machine::new()))
+}
+
+/// The same with a table of processes of the caller's.
+pub(crate) fn publisher_with(app: &App, agent: AgentName, mode: Mode, processes: Box<dyn Processes>) -> Publisher {
     let environment = Environment::new(app.env.iter().cloned());
     let places = Places::of(&environment);
     // Publishing needs no configuration, so one that cannot be read is none.
@@ -25,7 +30,7 @@ pub(crate) fn publisher(app: &App, agent: AgentName, mode: Mode) -> Publisher {
         config,
         places,
         cwd: working_folder(app),
-        processes: Box::new(Machine::new()),
+        processes,
         pid: std::process::id(),
         mode,
     })

@@ -10,6 +10,7 @@ use jig_session_store::{Look, Session, Store, by_urgency, joined, listed};
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::evidence;
 use crate::failure::{Code, Failure};
 
 /// What was there at one moment.
@@ -28,7 +29,8 @@ pub(crate) struct View {
 impl View {
     /// Makes the view of one look.
     pub(crate) fn of(look: Look, at: Timestamp) -> Self {
-        let sessions = joined(look.sessions);
+        let mut sessions = joined(look.sessions);
+        evidence::correct(&mut sessions);
         let order = by_urgency(sessions.iter().map(|session| &session.row));
         let mut problems = look.problems;
         problems.sort_by(|a, b| a.path.cmp(&b.path));

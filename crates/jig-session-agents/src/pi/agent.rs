@@ -16,6 +16,7 @@ pub const AGENT: Agent = Agent {
     seen: Seen::Run("1.6.0"),
     program: Program { names: &["pi"], package: Some("pi-coding-agent") },
     session_variable: Some("PI_SESSION_ID"),
+    shared: None,
     replaces_session: true,
     child_markers: &["PI_SUBAGENT_RUN_ID", "PI_SUBAGENT_CHILD_AGENT", "PI_SUBAGENT_CHILD_INDEX", "PI_CREW_WORKER"],
     folder: Some(FOLDER),

@@ -6,6 +6,7 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod hook;
 pub(crate) mod hooks;
 pub(crate) mod host;
 pub(crate) mod king;

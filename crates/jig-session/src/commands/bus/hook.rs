@@ -12,13 +12,12 @@ use jig_session_agents::{Agent, Field, Moment, Payload};
 use jig_session_bus::guard::reason;
 use jig_session_bus::{Bus, Buses, Conflict, Edit, Occasion, System, view};
 use jig_session_schema::bus_result::{BusResult, GuardResult};
-use jig_session_schema::limits::LINE_BYTES;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::actor::{Actor, Options, Surface};
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::log::Log;
+use crate::stdin;
 
 /// CPU time that a guard may spend on its decision; then it allows.
 const GUARD_CPU: Duration = Duration::from_millis(50);
@@ -174,27 +173,7 @@ fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, 
 
 /// The agent's payload from stdin, at most a megabyte and not after `end`; why there is none to be had.
 fn payload(agent: &Agent, end: Instant) -> Result<Payload, String> {
-    let stdin = std::io::stdin();
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 16 * 1024];
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs().try_into().unwrap_or(0), tv_nsec: left.subsec_nanos().into() };
-        let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-        let unread = |error: rustix::io::Errno| format!("the payload cannot be read: {error}");
-        if poll(&mut asked, Some(&left)).map_err(unread)? == 0 {
-            return Err("no payload came in time".to_owned());
-        }
-        let read = rustix::io::read(&stdin, &mut chunk).map_err(unread)?;
-        if read == 0 {
-            break;
-        }
-        bytes.extend_from_slice(&chunk[..read]);
-        if bytes.len() > LINE_BYTES {
-            return Err(format!("the payload is longer than {LINE_BYTES} bytes"));
-        }
-    }
-    Payload::read(agent, &bytes).map_err(|error| format!("the payload is not read: {error}"))
+    Payload::read(agent, &stdin::bounded(end)?).map_err(|error| format!("the payload is not read: {error}"))
 }
 
 #[cfg(test)]

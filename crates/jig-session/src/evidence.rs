@@ -1,0 +1,79 @@
+//! What agents write down by themselves, for what their hooks do not tell: a denial, Esc, an approval, an API error.
+//!
+//! A reader shows what the evidence says where it is newer than the file, and never writes it there.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use jig_session_agents::{About, Agent, Evidence, Place, TAIL, named, reconciled};
+use jig_session_atomic::open_file;
+use jig_session_schema::row::{Row, Source};
+use jig_session_schema::status::{StateFrom, Status};
+use jig_session_store::Session;
+
+use crate::view;
+
+/// Corrects the rows of sessions whose hooks may have missed something.
+pub(crate) fn correct(sessions: &mut [Session]) {
+    for session in sessions {
+        if let Some(status) = corrected(&session.row) {
+            let row = &mut session.row;
+            row.state = status.state;
+            row.attention = status.attention;
+            row.background = status.background;
+            row.state_from = status.state_from;
+            row.state_at = status.state_at;
+        }
+    }
+}
+
+/// The document of a row as its agent's own evidence corrects it; `None` where there is nothing to correct.
+fn corrected(row: &Row) -> Option<Status> {
+    let agent = named(row.agent_name().as_str())?;
+    let evidence = agent.evidence?;
+    if row.source != Source::Jig || row.host.is_some() || row.verdict.is_over() || !is_hooks(row.state_from.as_ref()?) {
+        return None;
+    }
+    let status = view::status(row)?;
+    let path = path(agent, &evidence, &status)?;
+    let bytes = tail(&path, &status)?;
+    let start = status.process.as_ref().and_then(|process| process.start.as_deref());
+    let start = start.and_then(|start| start.rsplit(':').next());
+    let finding = (evidence.read)(&bytes, &About { session: &status.session, start })?;
+    reconciled(&status, &finding, &evidence.place.state_from())
+}
+
+/// Whether a state comes from hooks, or from what was read in their place.
+fn is_hooks(from: &StateFrom) -> bool {
+    from.hook_event().is_some() || *from == StateFrom::RECORD || *from == StateFrom::TRANSCRIPT
+}
+
+/// Where the evidence of a session lies. Ids are whatever a payload said: one that is no plain name names no file.
+fn path(agent: &Agent, evidence: &Evidence, status: &Status) -> Option<PathBuf> {
+    let folder = || Some(Path::new(&status.agent_dir)).filter(|folder| folder.is_absolute());
+    let path = match evidence.place {
+        Place::ProcessRecord => folder()?.join(agent.record?.folder).join(format!("{}.json", status.pid?)),
+        Place::Transcript => PathBuf::from(status.transcript.as_deref()?),
+        Place::Below(below) => {
+            let id = &status.session;
+            if id.starts_with('.') || id.contains(['/', '\\', '\0']) {
+                return None;
+            }
+            folder()?.join(below(id))
+        }
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// The end of a file that was written after the state was set; what was written before cannot be newer.
+fn tail(path: &Path, status: &Status) -> Option<Vec<u8>> {
+    let (mut file, stamp) = open_file(path).ok()?;
+    if status.state_at.is_some_and(|at| stamp.modified_ms() < at.epoch_ms()) {
+        return None;
+    }
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
