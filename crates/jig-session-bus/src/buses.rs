@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use jig_session_atomic::PrivateDir;
+use jig_session_atomic::{MARK, PrivateDir};
 use jig_session_git::Error as GitError;
 use jig_session_schema::bus::{BusFolder, BusPlace, Record};
 use jig_session_schema::bus_result::MemberState as State;
@@ -202,18 +202,24 @@ impl<'w> Buses<'w> {
     }
 
     fn place(&self, key: &str) -> Option<BusPlace> {
-        let dir = PrivateDir::open_existing(self.root.join(key)).ok()??;
+        let dir = self.folder(key)?;
         BusPlace::read(&dir.read(PLACE, BUS_FILE_BYTES).ok()?.bytes).ok().map(|read| read.value)
+    }
+
+    /// The folder of one bus.
+    fn folder(&self, key: &str) -> Option<PrivateDir> {
+        PrivateDir::open_own_existing(self.root).ok()??.sub_existing(key).ok()?
     }
 
     /// Names of the folders of buses.
     fn keys(&self) -> Vec<String> {
-        let all = PrivateDir::open_existing(self.root).ok().flatten();
-        all.map(|all| store::texts(all.list().unwrap_or_default()).collect()).unwrap_or_default()
+        let all = PrivateDir::open_own_existing(self.root).ok().flatten();
+        let names = all.map(|all| all.list().unwrap_or_default()).unwrap_or_default();
+        store::texts(names).filter(|name| name != MARK).collect()
     }
 
     fn sessions(&self, key: &str) -> Option<PrivateDir> {
-        PrivateDir::open_existing(self.root.join(key).join(SESSIONS)).ok()?
+        self.folder(key)?.sub_existing(SESSIONS).ok()?
     }
 
     /// Whether a bus has a live member.
@@ -256,7 +262,7 @@ impl<'w> Buses<'w> {
 
     /// Whose bus a folder is, for people: the folder as it was, where it is now if it was moved, and its live members.
     pub fn about(&self, key: &str) -> About {
-        let dir = PrivateDir::open_existing(self.root.join(key)).ok().flatten();
+        let dir = self.folder(key);
         let read = |dir: &PrivateDir| BusFolder::read(&dir.read("bus.json", BUS_FILE_BYTES).ok()?.bytes).ok();
         let made_for = dir.as_ref().and_then(read).map(|read| PathBuf::from(read.value.common_dir));
         let place =

@@ -1,5 +1,7 @@
 //! Labels: the names peers address each other by.
 
+use jig_session_schema::invisible::is_invisible;
+
 use crate::limits;
 use crate::text;
 
@@ -26,7 +28,7 @@ pub enum BadLabel {
 /// Checks a label that was given: it is kept as it is but for its blanks, or it is refused.
 pub fn given(label: &str) -> Result<String, BadLabel> {
     let label = text::nfc(label);
-    if label.chars().any(|c| text::is_invisible(c) && !c.is_whitespace()) {
+    if label.chars().any(|c| is_invisible(c) && !c.is_whitespace()) {
         return Err(BadLabel::Invisible);
     }
     let label = join_blanks(&label);
@@ -43,7 +45,7 @@ pub fn given(label: &str) -> Result<String, BadLabel> {
 
 /// Makes a label of a name that was not meant as one (a folder, a session's name); `None` when nothing is left.
 pub fn derived(name: &str) -> Option<String> {
-    let visible: String = text::nfc(name).chars().filter(|c| c.is_whitespace() || !text::is_invisible(*c)).collect();
+    let visible: String = text::nfc(name).chars().filter(|c| c.is_whitespace() || !is_invisible(*c)).collect();
     let joined = join_blanks(&visible);
     let label: String = joined.trim_start_matches(['-', '@']).chars().take(limits::LABEL).collect();
     (!label.is_empty() && !is_reserved(&label)).then_some(label)

@@ -1,5 +1,6 @@
 //! What a text of the bus may hold, and how it is shown in one line.
 
+use jig_session_schema::invisible::is_invisible;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::limits;
@@ -57,13 +58,6 @@ pub fn preview(text: &str, most: usize) -> String {
 /// A character as a preview shows it: what would steer a terminal leaves a mark.
 fn shown(c: char) -> char {
     if is_invisible(c) { '\u{fffd}' } else { c }
-}
-
-/// Characters that are not seen or change how others are seen.
-pub fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Normal form C: one spelling of one letter.

@@ -1,26 +1,22 @@
 //! Pane text made fit to be shown: it comes from whatever ran in a terminal.
 
+use jig_session_schema::invisible::is_invisible;
+
 /// The most characters of a line that is shown.
 pub const LINE_CHARS: usize = 512;
 /// The most bytes of a whole screen that is given out.
 pub const SCREEN_BYTES: usize = 64 * 1024;
 
-/// Characters that would move, hide or turn what stands beside them.
-fn harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
-}
-
-/// One line: harmful characters left out, at most [`LINE_CHARS`] characters.
+/// One line: invisible characters left out, at most [`LINE_CHARS`] characters.
 pub fn line(text: &str) -> String {
-    text.chars().filter(|&c| !harmful(c)).take(LINE_CHARS).collect()
+    text.chars().filter(|&c| !is_invisible(c)).take(LINE_CHARS).collect()
 }
 
-/// A whole screen: line ends stay, harmful characters go, at most [`SCREEN_BYTES`].
+/// A whole screen: line ends stay, invisible characters go, at most [`SCREEN_BYTES`].
 pub fn screen(text: &str) -> String {
     let text = crate::classify::clean(text);
     let mut out = String::new();
-    for c in text.chars().filter(|&c| c == '\n' || !harmful(c)) {
+    for c in text.chars().filter(|&c| c == '\n' || !is_invisible(c)) {
         if out.len() + c.len_utf8() > SCREEN_BYTES {
             break;
         }

@@ -43,6 +43,7 @@ pub mod error;
 pub mod event;
 pub mod formats;
 pub mod hooks;
+pub mod invisible;
 pub mod json;
 mod json_schema;
 pub mod king;

@@ -7,40 +7,19 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use jig_session_schema::invisible::is_invisible;
+
 /// What stands for a character that is not shown.
 const MARK: char = '\u{FFFD}';
 
-/// First and last of every range that could steer a terminal or hide text: controls, line separators, bidirectional
-/// controls, characters without width, tags.
-const HOSTILE: [(u32, u32); 12] = [
-    (0x00, 0x1F),
-    (0x7F, 0x9F),
-    (0xAD, 0xAD),
-    (0x61C, 0x61C),
-    (0x180E, 0x180E),
-    (0x200B, 0x200F),
-    (0x2028, 0x202E),
-    (0x2060, 0x206F),
-    (0xFEFF, 0xFEFF),
-    (0xFFF9, 0xFFFB),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE007F),
-];
-
-/// Whether a character must not reach a terminal as it is.
-pub(crate) fn is_hostile(character: char) -> bool {
-    let code = u32::from(character);
-    HOSTILE.iter().any(|&(first, last)| (first..=last).contains(&code))
-}
-
 /// A foreign string as one line of a terminal.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    filter(text, is_hostile)
+    filter(text, is_invisible)
 }
 
 /// Foreign text of several lines: line ends stay.
 pub(crate) fn clean_lines(text: &str) -> Cow<'_, str> {
-    filter(text, |character| character != '\n' && is_hostile(character))
+    filter(text, |character| character != '\n' && is_invisible(character))
 }
 
 fn filter(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -58,13 +37,13 @@ pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
     // The largest byte of a stretch is found many bytes at a time.
     let largest = |stretch: &[u8]| stretch.iter().fold(0, |largest, byte| (*byte).max(largest));
     let plain = text.as_bytes().chunks(256).all(|stretch| largest(stretch) < 0x7F);
-    if plain || !text.chars().any(|c| c != '\n' && is_hostile(c)) {
+    if plain || !text.chars().any(|c| c != '\n' && is_invisible(c)) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 32);
     let mut units = [0; 2];
     for character in text.chars() {
-        if character != '\n' && is_hostile(character) {
+        if character != '\n' && is_invisible(character) {
             for unit in character.encode_utf16(&mut units) {
                 // Writing to a String cannot fail.
                 let _ = write!(escaped, "\\u{unit:04x}");
@@ -110,7 +89,7 @@ mod tests {
     fn no_payload_passes() {
         for payload in PAYLOADS {
             let shown = clean(payload);
-            assert!(!shown.chars().any(is_hostile), "{payload:?} became {shown:?}");
+            assert!(!shown.chars().any(is_invisible), "{payload:?} became {shown:?}");
             assert!(shown.contains(MARK), "{payload:?} left no mark");
             assert_eq!(shown.chars().count(), payload.chars().count());
             assert_eq!(clean(&shown), shown, "cleaning twice changes nothing");
@@ -130,7 +109,7 @@ mod tests {
         for payload in PAYLOADS {
             let document = serde_json::json!({ payload: payload }).to_string() + "\n";
             let escaped = escape_json(&document);
-            assert!(!escaped.chars().any(|c| c != '\n' && is_hostile(c)), "{escaped:?}");
+            assert!(!escaped.chars().any(|c| c != '\n' && is_invisible(c)), "{escaped:?}");
             let back: serde_json::Value = serde_json::from_str(&escaped).expect("still one document");
             assert_eq!(back[payload], payload);
         }
@@ -138,10 +117,11 @@ mod tests {
 
     /// Ordinary text, hostile characters, and those next to them.
     fn text() -> impl Strategy<Value = String> {
-        let edge = prop::sample::select(HOSTILE.to_vec()).prop_flat_map(|(first, last)| {
-            let around = first.saturating_sub(1)..=last + 1;
-            around.prop_map(|code| char::from_u32(code).unwrap_or('?'))
-        });
+        let edge =
+            prop::sample::select(jig_session_schema::invisible::INVISIBLE.to_vec()).prop_flat_map(|(first, last)| {
+                let around = first.saturating_sub(1)..=last + 1;
+                around.prop_map(|code| char::from_u32(code).unwrap_or('?'))
+            });
         prop::collection::vec(prop_oneof![any::<char>(), edge], 0..60).prop_map(String::from_iter)
     }
 
@@ -149,22 +129,22 @@ mod tests {
         #[test]
         fn nothing_hostile_passes(text in text()) {
             let shown = clean(&text);
-            prop_assert!(!shown.chars().any(is_hostile));
+            prop_assert!(!shown.chars().any(is_invisible));
             prop_assert!(!shown.chars().any(char::is_control));
             prop_assert_eq!(shown.chars().count(), text.chars().count());
             prop_assert_eq!(clean(&shown), shown.clone(), "cleaning twice changes nothing");
             for (shown, given) in shown.chars().zip(text.chars()) {
-                prop_assert!(shown == given || (shown == MARK && is_hostile(given)));
+                prop_assert!(shown == given || (shown == MARK && is_invisible(given)));
             }
             let lines = clean_lines(&text);
-            prop_assert!(!lines.chars().any(|c| c != '\n' && is_hostile(c)));
+            prop_assert!(!lines.chars().any(|c| c != '\n' && is_invisible(c)));
         }
 
         #[test]
         fn escaped_json_says_the_same(text in text()) {
             let document = serde_json::json!({ "key": text }).to_string();
             let escaped = escape_json(&document);
-            prop_assert!(!escaped.chars().any(|c| c != '\n' && is_hostile(c)));
+            prop_assert!(!escaped.chars().any(|c| c != '\n' && is_invisible(c)));
             let back: serde_json::Value = serde_json::from_str(&escaped).expect("still one document");
             prop_assert_eq!(&back["key"], &serde_json::Value::from(text));
         }

@@ -245,7 +245,7 @@ mod tests {
             let text = table(&[hostile, ["idle", "x", "", ""]]).render(Some(width), false);
             for line in text.lines() {
                 assert!(line.width() <= width, "{width}: {line:?}");
-                assert!(!line.chars().any(sanitise::is_hostile));
+                assert!(!line.chars().any(jig_session_schema::invisible::is_invisible));
             }
         }
     }

@@ -406,7 +406,7 @@ mod tests {
             board.key(&Key::new().width(Some(width)).rows(Some(24)));
             for line in board.lines() {
                 assert!(line.width() <= width as usize, "{width}: {line}");
-                assert!(!line.chars().any(sanitise::is_hostile), "{line:?}");
+                assert!(!line.chars().any(jig_session_schema::invisible::is_invisible), "{line:?}");
             }
         }
     }
