@@ -139,6 +139,64 @@ fn a_wrong_call_is_an_answer_and_no_protocol_error() {
 }
 
 #[test]
+fn what_cannot_be_read_is_answered_and_the_server_goes_on() {
+    let town = Town::new();
+    let mut client = Client::start(&town);
+    let long = format!(r#"{{"jsonrpc":"2.0","id":"long","method":"ping","x":"{}"}}"#, "x".repeat(2 << 20));
+    for (line, code, id) in [
+        ("garbage", -32700, json!(null)),
+        (r#"{"jsonrpc":"2.0","id":3"#, -32700, json!(3)),
+        (&long, -32600, json!("long")),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#, -32601, json!(4)),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[]}"#, -32602, json!(5)),
+        (r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"nope"}}"#, -32602, json!(6)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}"#, -32602, json!(7)),
+    ] {
+        client.server.send(line);
+        let answer = client.server.json_line();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{answer}");
+    }
+    // Half an emoji, as JavaScript writes one that was cut.
+    let other = town.peer("other");
+    client.server.send(
+        r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"session","arguments":{"action":"send","to":"other","text":"cut \ud83d"}}}"#,
+    );
+    assert_eq!(client.server.json_line()["result"]["isError"], false);
+    assert_eq!(texts(&town.as_peer(&other, &["inbox"]).json()), ["cut \u{fffd}"]);
+}
+
+/// A client that asks and never reads stops its server, which fills no memory.
+#[test]
+fn a_client_that_never_reads_has_a_bounded_effect() {
+    let town = Town::new();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut command = town.env.jig_command(&["mcp"]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::from(writer))
+        .spawn()
+        .expect("it starts");
+    drop(command);
+    let stdin = child.stdin.take().expect("a pipe");
+    rustix::io::ioctl_fionbio(&stdin, true).expect("a pipe that does not wait");
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n".repeat(1000);
+    let end = std::time::Instant::now() + DEADLINE;
+    let (mut sent, mut refused) = (0, 0);
+    while refused < 20 {
+        match rustix::io::write(&stdin, line.as_bytes()) {
+            Ok(count) => sent += count,
+            Err(_) => {
+                refused += 1;
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+        assert!(sent < 4 << 20 && std::time::Instant::now() < end, "it goes on reading: {sent} bytes");
+    }
+    drop((stdin, reader));
+    assert!(child.wait().expect("ours").success(), "it ends with its client");
+}
+
+#[test]
 fn the_servers_own_session_ends_with_it() {
     let town = Town::new();
     let mut client = Client::start(&town);

@@ -1,61 +1,85 @@
 //! The server: one tool, answered as the command line answers, and a beat while it is joined.
+//!
+//! One message is read, answered and flushed before the next one is read, so a client that does not read stops its
+//! server and fills no memory, and mail is confirmed when the line that holds it has left.
 
+use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use jig_session_bus::{Bus, System, World};
-use jig_session_schema::limits::HEARTBEAT;
+use jig_session_bus::{Bus, System, Taken, World};
+use jig_session_schema::limits::{HEARTBEAT, LINE_BYTES};
 use jig_session_schema::names;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
-};
-use rmcp::service::{RequestContext, RoleServer};
-use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use serde_json::{Map, Value, json};
 
-use super::delivery::{Confirming, Pending};
+use super::rpc::{self, Message};
 use crate::app::App;
 use crate::commands::bus::{Actor, Options, Surface, tool};
 use crate::failure::{Code, Exit, Failure, Outcome};
 
+/// Versions of the protocol that are spoken, the newest one first: what differs between them is not used here.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
 /// Serves until the client closes stdin.
 pub(crate) fn run(app: &App) -> Outcome {
-    let failed = |what: &str, error: &dyn std::fmt::Display| Failure::new(Code::Io, format!("{what}: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| failed("cannot start the server", &error).errno(error.raw_os_error()))?;
     let app = App { env: app.env.clone(), json: true, color: false };
-    let server = Server {
-        state: Arc::new(State { surface: own_id(&System::new()), app, joined: Mutex::default() }),
-        pending: Pending::default(),
-    };
-    let state = Arc::clone(&server.state);
-    let transport = (tokio::io::stdin(), Confirming::new(tokio::io::stdout(), server.pending.clone()));
-    let served = runtime.block_on(async move {
-        let beats = Arc::clone(&server.state);
-        let beating = tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(HEARTBEAT).await;
-                beats.beat();
-            }
-        });
-        let served = match server.serve(transport).await {
-            Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        beating.abort();
-        served
+    let state = Arc::new(State { surface: own_id(&System::new()), app, joined: Mutex::default() });
+    let beats = Arc::clone(&state);
+    // It ends with the process.
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(HEARTBEAT);
+            beats.beat();
+        }
     });
-    // A read of stdin that is still pending must not keep the process.
-    runtime.shutdown_timeout(Duration::from_millis(100));
+    let served = serve(&state, io::stdin().lock(), io::stdout().lock());
     state.end();
     match served {
+        // A client that goes has not been failed.
         Ok(()) => Ok(Exit::OK),
-        // A client that says nothing and goes has not been failed.
-        Err(error) if error.contains("closed") => Ok(Exit::OK),
-        Err(error) => Err(failed("the MCP connection failed", &error)),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::OK),
+        Err(error) => {
+            Err(Failure::new(Code::Io, format!("the MCP connection failed: {error}")).errno(error.raw_os_error()))
+        }
+    }
+}
+
+fn serve(state: &State, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let limit = LINE_BYTES as u64 + 1;
+        if input.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let (messages, list) = if line.len() > LINE_BYTES {
+            // The rest of the line is nobody's.
+            input.skip_until(b'\n')?;
+            (vec![rpc::too_long(&line, LINE_BYTES)], false)
+        } else if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        } else {
+            rpc::read(&line)
+        };
+        let mut answers = Vec::new();
+        let mut mail = Vec::new();
+        for message in messages {
+            match message {
+                Message::Silent => {}
+                Message::Wrong(answer) => answers.push(answer),
+                Message::Request { id, method, params } => {
+                    let (answer, taken) = state.answer(&id, &method, &params);
+                    answers.push(answer);
+                    mail.extend(taken);
+                }
+            }
+        }
+        if answers.is_empty() {
+            continue;
+        }
+        let text = if list { Value::Array(answers) } else { answers.remove(0) };
+        writeln!(output, "{text}").and_then(|()| output.flush())?;
+        // Mail that cannot be removed now comes back, and is shown once more.
+        mail.into_iter().for_each(|taken: Taken| drop(taken.confirm()));
     }
 }
 
@@ -111,17 +135,41 @@ impl State {
     }
 }
 
-#[derive(Clone)]
-struct Server {
-    state: Arc<State>,
-    pending: Pending,
-}
+impl State {
+    /// The answer to one request, and the mail in it.
+    fn answer(&self, id: &Value, method: &str, params: &Map<String, Value>) -> (Value, Option<Taken>) {
+        let done = |result: Value| (rpc::success(id, &result), None);
+        match method {
+            "initialize" => done(about(params)),
+            "ping" => done(json!({})),
+            "tools/list" => done(json!({ "tools": [tool()] })),
+            "tools/call" => {
+                let none = Map::new();
+                let arguments = match params.get("arguments") {
+                    None | Some(Value::Null) => &none,
+                    Some(Value::Object(arguments)) => arguments,
+                    Some(_) => return (rpc::failure(id, rpc::PARAMS, "\"arguments\" is not an object"), None),
+                };
+                match params.get("name").and_then(Value::as_str) {
+                    Some(tool::NAME) => {
+                        let (result, taken) = self.call(arguments);
+                        (rpc::success(id, &result), taken)
+                    }
+                    Some(name) => {
+                        let words = format!("unknown tool \"{name}\": the one tool is \"{}\"", tool::NAME);
+                        (rpc::failure(id, rpc::PARAMS, &words), None)
+                    }
+                    None => (rpc::failure(id, rpc::PARAMS, "\"name\" is not a text"), None),
+                }
+            }
+            _ => (rpc::failure(id, rpc::METHOD, &format!("unknown method \"{method}\"")), None),
+        }
+    }
 
-impl Server {
-    fn call(&self, parameters: &Map<String, Value>) -> CallToolResult {
-        let actor = match self.state.actor() {
+    fn call(&self, parameters: &Map<String, Value>) -> (Value, Option<Taken>) {
+        let actor = match self.actor() {
             Ok(actor) => actor,
-            Err(failure) => return failed(parameters, &failure, None),
+            Err(failure) => return (failed(parameters, &failure, None), None),
         };
         let unread = || -> Option<u64> {
             let bus: Bus<'_> = actor.bus().ok()?;
@@ -130,27 +178,24 @@ impl Server {
         };
         let call = match tool::call(parameters) {
             Ok(call) => call,
-            Err(message) => return failed(parameters, &Failure::new(Code::Usage, message), unread()),
+            Err(message) => return (failed(parameters, &Failure::new(Code::Usage, message), unread()), None),
         };
         let mut done = match actor.perform(&call) {
             Ok(done) => done,
-            Err(failure) => return failed(parameters, &failure, unread()),
+            Err(failure) => return (failed(parameters, &failure, unread()), None),
         };
-        done.add_notes(self.state.leave_own(&actor));
+        done.add_notes(self.leave_own(&actor));
         let line = done.notes().iter().fold(tool::line(&done.result), |line, note| format!("{line}; {note}"));
         let document = serde_json::to_value(&done.result).unwrap_or_default();
-        if let Some(taken) = done.taken {
-            self.pending.hold(taken);
-        }
         let member = actor.bus().ok().and_then(|bus| bus.member(&actor.me.id).ok().flatten());
         let own = member.is_some_and(|member| member.record.owner == actor.me.owner);
-        *self.state.joined.lock().unwrap_or_else(PoisonError::into_inner) = own.then_some(actor);
-        result(&line, document, done.code.is_some())
+        *self.joined.lock().unwrap_or_else(PoisonError::into_inner) = own.then_some(actor);
+        (result(&line, document, done.code.is_some()), done.taken)
     }
 }
 
 /// A call that failed, in the form of every result, so that `unread` is never missing.
-fn failed(parameters: &Map<String, Value>, failure: &Failure, unread: Option<u64>) -> CallToolResult {
+fn failed(parameters: &Map<String, Value>, failure: &Failure, unread: Option<u64>) -> Value {
     let action = parameters.get("action").and_then(Value::as_str).unwrap_or_default();
     let mut document = json!({
         "schema": 1, "action": action, "ok": false, "code": failure.code.word(), "message": failure.message,
@@ -162,44 +207,31 @@ fn failed(parameters: &Map<String, Value>, failure: &Failure, unread: Option<u64
     result(&failure.message, document, true)
 }
 
-fn result(line: &str, document: Value, is_error: bool) -> CallToolResult {
+fn result(line: &str, document: Value, is_error: bool) -> Value {
     // Clients that show no structured content show the text: it holds the whole answer, after one line for people.
     let text = format!("{line}\n{document}");
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(document);
-    result.is_error = Some(is_error);
-    result
+    json!({ "content": [{ "type": "text", "text": text }], "structuredContent": document, "isError": is_error })
 }
 
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let mut config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
-        config.server_info = Implementation::new("jig-session", env!("CARGO_PKG_VERSION"));
-        config.instructions = Some(tool::INSTRUCTIONS.to_owned());
-        config
-    }
+/// What a client is told at the beginning: its version of the protocol if that is spoken, else the newest one.
+fn about(params: &Map<String, Value>) -> Value {
+    let asked = params.get("protocolVersion").and_then(Value::as_str);
+    let version = VERSIONS.into_iter().find(|version| asked == Some(version)).unwrap_or(VERSIONS[0]);
+    json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "jig-session", "version": env!("CARGO_PKG_VERSION") },
+        "instructions": tool::INSTRUCTIONS,
+    })
+}
 
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let annotations =
-            ToolAnnotations::with_title("Session bus").read_only(false).destructive(true).open_world(false);
-        let session =
-            Tool::new(tool::NAME, tool::DESCRIPTION, Arc::new(tool::parameters())).with_annotations(annotations);
-        Ok(ListToolsResult::with_all_items(vec![session]))
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        if request.name != tool::NAME {
-            let message = format!("there is no tool \"{}\": the one tool is \"{}\"", request.name, tool::NAME);
-            return Ok(failed(&Map::new(), &Failure::new(Code::Usage, message), None).into());
-        }
-        Ok(self.call(&request.arguments.unwrap_or_default()).into())
-    }
+fn tool() -> Value {
+    json!({
+        "name": tool::NAME,
+        "description": tool::DESCRIPTION,
+        "inputSchema": tool::parameters(),
+        "annotations": {
+            "title": "Session bus", "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false,
+        },
+    })
 }
