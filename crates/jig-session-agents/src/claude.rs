@@ -53,7 +53,12 @@ pub const AGENT: Agent = Agent {
             "SessionEnd",
         ],
         notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
-        guard: Some(Guard { event: "PreToolUse", matcher: Some("Edit|MultiEdit|Write|NotebookEdit") }),
+        guard: Some(Guard {
+            event: "PreToolUse",
+            matcher: Some(
+                "Edit|MultiEdit|Write|NotebookEdit|mcp__.*(write|create|append|edit|replace|insert|patch|delete|remove|move|rename).*",
+            ),
+        }),
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),

@@ -4,6 +4,7 @@
 //! its neighbours and name it in [`ALL`]; every field of [`Agent`] asks for an answer, and "none" is one.
 
 mod agent;
+mod edits;
 mod evidence;
 mod file;
 mod forms;
@@ -31,10 +32,11 @@ pub use agent::{
     Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Moment, Plugin, ProcessRecord, Program, Replies, Seen,
     Turns,
 };
+pub use edits::{Edit, written};
 pub use evidence::{About, Evidence, Finding, Place, TAIL, reconciled};
 pub use file::{File, Folder};
 pub use meaning::{Heard, Meaning, Notice, hear, meaning, session};
-pub use payload::{Edit, Field, Payload, PayloadForm, Scalar, written};
+pub use payload::{Field, Payload, PayloadForm, Scalar};
 pub use process::of_process;
 
 /// Every agent that is known, each in its own file.

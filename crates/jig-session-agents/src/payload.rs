@@ -3,12 +3,22 @@
 
 use std::fmt;
 
+use jig_session_schema::json;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::agent::Agent;
+use crate::edits::{Argument, Arguments, Edit, action, edits};
+
+/// Visits of values that say nothing here.
+macro_rules! passed_over {
+    ($($visit:ident: $type:ty),*) => {
+        $(fn $visit<E>(self, _: $type) -> Result<(), E> { Ok(()) })*
+    };
+}
+pub(crate) use passed_over;
 
 /// The longest text that is held: paths are the longest that are asked for.
-const LONGEST: usize = 4096;
+pub(crate) const LONGEST: usize = 4096;
 
 /// What a payload calls its fields.
 #[derive(Clone, Copy, Debug)]
@@ -95,15 +105,6 @@ pub enum Scalar {
     Flag(bool),
 }
 
-/// A file that a call writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// Its path, as the agent wrote it.
-    pub path: String,
-    /// `written`, `edited` or `removed`.
-    pub action: &'static str,
-}
-
 /// What was taken from a payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Payload {
@@ -112,37 +113,20 @@ pub struct Payload {
     pub edits: Vec<Edit>,
 }
 
-/// Arguments that hold the path of a file.
-const PATH_KEYS: [&str; 10] = [
-    "file_path",
-    "filePath",
-    "notebook_path",
-    "notebookPath",
-    "path",
-    "absolute_path",
-    "filename",
-    "target_file",
-    "TargetFile",
-    "AbsolutePath",
-];
-
-/// Arguments that hold a patch with file headers.
-const PATCH_KEYS: [&str; 6] = ["patch", "patchText", "patch_text", "input", "command", "diff"];
-
-/// The lines of a patch that name a file, and what is done to it.
-const PATCH_HEADERS: [(&str, &str); 4] = [
-    ("*** Add File: ", "written"),
-    ("*** Update File: ", "edited"),
-    ("*** Delete File: ", "removed"),
-    ("*** Move to: ", "written"),
-];
-
 impl Payload {
     /// Reads a payload of this agent; what is not there stays empty.
     ///
     /// # Errors
     /// When the bytes are no JSON object.
     pub fn read(agent: &Agent, bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        Self::strict(agent, bytes).or_else(|error| match json::parse(bytes) {
+            // Half an emoji, as JavaScript writes one that was cut, must not hide the rest.
+            Ok(mended) => Self::strict(agent, mended.to_string().as_bytes()),
+            Err(_) => Err(error),
+        })
+    }
+
+    fn strict(agent: &Agent, bytes: &[u8]) -> Result<Self, serde_json::Error> {
         let mut payload = Self::default();
         let Some(form) = agent.payload else { return Ok(payload) };
         let mut raw = Vec::new();
@@ -208,48 +192,6 @@ impl Payload {
     }
 }
 
-/// What a tool of this agent does to the files that its arguments name; none for a tool that writes none. The shell is
-/// not read: what a command writes is not known.
-fn action(agent: &Agent, tool: &str) -> Option<&'static str> {
-    agent.editors.iter().find(|(name, _)| name.eq_ignore_ascii_case(tool)).map(|(_, action)| *action)
-}
-
-/// The files that a call of `tool` with these arguments, as JSON, is about to write.
-#[must_use]
-pub fn written(agent: &Agent, tool: &str, arguments: &[u8]) -> Vec<Edit> {
-    let mut raw = Vec::new();
-    let Some(action) = action(agent, tool) else { return Vec::new() };
-    let mut reader = serde_json::Deserializer::from_slice(arguments);
-    // Arguments that cannot be read name no file.
-    let _ = Arguments { raw: &mut raw, inside: false }.deserialize(&mut reader);
-    edits(raw, action)
-}
-
-/// What was found in the arguments of a call.
-enum Argument {
-    /// A path under one of the known keys.
-    Path(String),
-    /// A file named by the header of a patch.
-    Header(String, &'static str),
-    /// The tool only looks.
-    Looks,
-}
-
-fn edits(raw: Vec<Argument>, action: &'static str) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = Vec::new();
-    for argument in raw {
-        let edit = match argument {
-            Argument::Looks => return Vec::new(),
-            Argument::Path(path) => Edit { path, action },
-            Argument::Header(path, action) => Edit { path, action },
-        };
-        if !edits.iter().any(|known| known.path == edit.path) {
-            edits.push(edit);
-        }
-    }
-    edits
-}
-
 /// Reads an object by its known keys; every other value is passed over as it is parsed.
 struct Object<'p> {
     keys: &'static [(&'static str, Field)],
@@ -276,7 +218,7 @@ impl<'de> Visitor<'de> for Object<'_> {
             match key {
                 None => map.next_value::<IgnoredAny>().map(|_| ())?,
                 Some(Field::Arguments) => {
-                    map.next_value_seed(Arguments { raw: self.arguments, inside: false })?;
+                    map.next_value_seed(Arguments::new(self.arguments))?;
                 }
                 Some(Field::Nested(keys)) => {
                     let inner = Object { keys, payload: &mut *self.payload, arguments: &mut *self.arguments };
@@ -301,13 +243,6 @@ impl<'de> DeserializeSeed<'de> for Inner<'_> {
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
         reader.deserialize_any(self)
     }
-}
-
-/// Visits of values that say nothing here.
-macro_rules! passed_over {
-    ($($visit:ident: $type:ty),*) => {
-        $(fn $visit<E>(self, _: $type) -> Result<(), E> { Ok(()) })*
-    };
 }
 
 impl<'de> Visitor<'de> for Inner<'_> {
@@ -431,80 +366,12 @@ impl<'de> Visitor<'de> for Value {
     }
 }
 
-/// The arguments of a call: an object, the text of one, a patch as bare text, or the words of a command line.
-struct Arguments<'r> {
-    raw: &'r mut Vec<Argument>,
-    /// Inside the object already: a text is no object any more.
-    inside: bool,
-}
-
-impl<'de> DeserializeSeed<'de> for Arguments<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Arguments<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            let key = key.as_ref();
-            if PATH_KEYS.contains(&key) {
-                if let Some(Scalar::Text(path)) = map.next_value_seed(Value(Field::Cwd))? {
-                    self.raw.push(Argument::Path(path));
-                }
-            } else if PATCH_KEYS.contains(&key) {
-                map.next_value_seed(Arguments { raw: &mut *self.raw, inside: true })?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        if self.inside && text == "view" {
-            // An editor that also shows files.
-            self.raw.push(Argument::Looks);
-        }
-        if !self.inside && text.trim_start().starts_with('{') {
-            let mut reader = serde_json::Deserializer::from_str(text);
-            let _ = Arguments { raw: &mut *self.raw, inside: true }.deserialize(&mut reader);
-            return Ok(());
-        }
-        for line in text.lines() {
-            let header = PATCH_HEADERS.iter().find_map(|(header, action)| Some((line.strip_prefix(header)?, *action)));
-            if let Some((path, action)) = header.filter(|(path, _)| path.len() <= LONGEST) {
-                self.raw.push(Argument::Header(path.trim().to_owned(), action));
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Arguments { raw: &mut *self.raw, inside: true })?.is_some() {}
-        Ok(())
-    }
-
-    passed_over!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64);
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::{claude, codex, copilot, droid, gemini, named, opencode};
+    use crate::{claude, codex, copilot, droid, gemini, opencode};
 
     fn read(agent: &Agent, payload: &Json) -> Payload {
         Payload::read(agent, payload.to_string().as_bytes()).unwrap_or_default()
@@ -549,22 +416,6 @@ mod tests {
         }
         assert!(Payload::read(&claude::AGENT, b"[1]").is_err());
         assert!(Payload::read(&claude::AGENT, b"{} x").is_err());
-    }
-
-    #[test]
-    fn a_patch_says_what_is_done_to_each_file() {
-        let patch = "*** Add File: a\n*** Update File: b\n*** Move to: c\n*** Delete File: d";
-        let edits = written(&codex::AGENT, "apply_patch", json!({ "input": patch }).to_string().as_bytes());
-        let pairs: Vec<_> = edits.iter().map(|edit| (edit.path.as_str(), edit.action)).collect();
-        assert_eq!(pairs, [("a", "written"), ("b", "edited"), ("c", "written"), ("d", "removed")]);
-    }
-
-    #[test]
-    fn an_editor_that_only_shows_a_file_writes_none() {
-        let Some(goose) = named("goose") else { panic!("no goose") };
-        let call = |command: &str| json!({ "command": command, "path": "/r/x" }).to_string();
-        assert_eq!(written(goose, "developer__text_editor", call("view").as_bytes()), []);
-        assert_eq!(written(goose, "developer__text_editor", call("str_replace").as_bytes()).len(), 1);
     }
 
     #[test]

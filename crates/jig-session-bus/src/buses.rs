@@ -3,9 +3,9 @@
 //! A session acts on the bus that it is on, wherever it stands; only who is on none, or says so, goes by the folder. A
 //! file belongs to the bus of its own worktree, whoever writes it.
 
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use jig_session_atomic::{MARK, PrivateDir};
 use jig_session_git::Error as GitError;
@@ -13,7 +13,6 @@ use jig_session_schema::bus::{BusFolder, BusPlace, Record};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::limits::BUS_FILE_BYTES;
 
-use crate::claims::Conflict;
 use crate::error::Error;
 use crate::member::Member;
 use crate::path;
@@ -28,8 +27,8 @@ pub(crate) const PLACE: &str = "repo.json";
 /// The folder of all buses.
 #[derive(Clone, Copy)]
 pub struct Buses<'w> {
-    root: &'w Path,
-    world: &'w dyn World,
+    pub(crate) root: &'w Path,
+    pub(crate) world: &'w dyn World,
 }
 
 /// A bus that a session is on.
@@ -38,33 +37,6 @@ pub struct Membership {
     pub repo: Repo,
     /// The session's record there.
     pub member: Member,
-}
-
-/// An editing tool's call, before it runs.
-#[derive(Clone, Copy)]
-pub struct Edit<'a> {
-    /// The session whose tool it is.
-    pub session: &'a str,
-    /// The agent's working folder.
-    pub cwd: &'a Path,
-    /// The files it is about to write, as its agent spelled them.
-    pub files: &'a [String],
-    /// The session is guarded whatever its record says (`JIG_BUS_GUARD=1`).
-    pub always: bool,
-    /// Whether the caller can still wait for the decision; asked before each step of it.
-    pub has_time: &'a dyn Fn() -> bool,
-}
-
-impl fmt::Debug for Edit<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { session, cwd, files, always, .. } = self;
-        f.debug_struct("Edit")
-            .field("session", session)
-            .field("cwd", cwd)
-            .field("files", files)
-            .field("always", always)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<'w> Buses<'w> {
@@ -132,52 +104,6 @@ impl<'w> Buses<'w> {
         named.next().is_none().then_some(first)
     }
 
-    /// The claim of another live session that an edit would write into. `None` allows the edit: so does every doubt,
-    /// such as a session that is no member or a file of no repository.
-    pub fn edit_conflict(&self, edit: &Edit<'_>) -> Result<Option<Conflict>, Error> {
-        for file in edit.files {
-            let Some(real) = path::real(file, edit.cwd) else { continue };
-            for repo in self.covering(&real) {
-                if !(edit.has_time)() {
-                    return Err(Error::OutOfTime);
-                }
-                let bus = Bus::open_existing(self.root, repo, self.world)?;
-                if !bus.has_claims()? {
-                    continue;
-                }
-                let Some(path) = path::locate(&real, &bus.repo().place) else { continue };
-                let conflict = bus.conflicts(&bus.look()?, edit.session, &[path]).into_iter().next();
-                if conflict.is_some() {
-                    return Ok(conflict.filter(|_| self.is_guarded(edit)));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether the session's record, on whatever bus, asks for a guard.
-    fn is_guarded(&self, edit: &Edit<'_>) -> bool {
-        let records = self.keys().into_iter().filter_map(|key| self.record(&key, edit.session));
-        records.into_iter().any(|member| edit.always || member.record.guard == Some(true))
-    }
-
-    /// The buses on which a file may be held: that of its own repository, and those of folders above it that no version
-    /// control knew when they were made.
-    fn covering(&self, real: &Path) -> Vec<Repo> {
-        let folder = real.parent().unwrap_or(real);
-        let own = self.of_folder(folder, None).ok();
-        let above = real.ancestors().skip(1).filter(|above| self.root.join(repo::plain_key(above)).is_dir());
-        let above = above.map(|above| plain(above, above.to_owned(), None));
-        let mut all: Vec<Repo> = own.into_iter().chain(above).collect();
-        let mut seen = Vec::new();
-        all.retain(|repo| {
-            let new = !seen.contains(&repo.key);
-            seen.push(repo.key.clone());
-            new
-        });
-        all
-    }
-
     /// The bus of a folder that was moved here, by the device and the inode of what its worktrees share. It is followed
     /// only when nothing else is where it was, and somebody is on it.
     fn moved(&self, common: &Path) -> Option<String> {
@@ -212,7 +138,7 @@ impl<'w> Buses<'w> {
     }
 
     /// Names of the folders of buses.
-    fn keys(&self) -> Vec<String> {
+    pub(crate) fn keys(&self) -> Vec<String> {
         let all = PrivateDir::open_own_existing(self.root).ok().flatten();
         let names = all.map(|all| all.list().unwrap_or_default()).unwrap_or_default();
         store::texts(names).filter(|name| name != MARK).collect()
@@ -235,7 +161,7 @@ impl<'w> Buses<'w> {
         names.filter_map(|name| self.judged(&sessions, &name)).collect()
     }
 
-    fn record(&self, key: &str, id: &str) -> Option<Member> {
+    pub(crate) fn record(&self, key: &str, id: &str) -> Option<Member> {
         self.judged(&self.sessions(key)?, &store::record_file(id).ok()?).filter(|member| member.record.id == id)
     }
 

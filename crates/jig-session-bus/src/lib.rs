@@ -42,7 +42,7 @@ pub mod who;
 mod world;
 
 pub use action::{Call, Context, Done, perform, perform_within, previews, refuse};
-pub use buses::{About, Buses, Edit, Membership};
+pub use buses::{About, Buses, Membership};
 pub use claims::{Claimed, Conflict, Release, Released};
 pub use clock::Moment;
 pub use error::{Code, Error, Refusal};

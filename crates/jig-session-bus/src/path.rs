@@ -126,6 +126,38 @@ pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
     Ok(ClaimPath { dir: as_dir || stored == "." || real.is_dir(), path: stored })
 }
 
+/// The paths that a tool may mean by what its agent wrote: the words themselves, and what they are as a URI of a file or
+/// from the home folder.
+pub(crate) fn spellings(written: &str, home: Option<&Path>) -> Vec<String> {
+    let mut spellings = vec![written.to_owned()];
+    if let Some(path) = file_uri(written) {
+        spellings.push(path);
+    } else if let Some(rest) = written.strip_prefix("~/")
+        && let Some(home) = home
+    {
+        spellings.push(home.join(rest).to_string_lossy().into_owned());
+    }
+    spellings
+}
+
+/// The path of a `file:` URI; `None` when it is none.
+pub(crate) fn file_uri(text: &str) -> Option<String> {
+    let scheme = text.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:"))?;
+    let rest = &text[scheme.len()..];
+    let rest = rest.strip_prefix("//").map_or(rest, |rest| rest.strip_prefix("localhost").unwrap_or(rest));
+    let bytes = rest.as_bytes();
+    let mut path = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let hex = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => (path.push(byte), at += 3).1,
+            None => (path.push(*byte), at += 1).1,
+        }
+    }
+    String::from_utf8(path).ok()
+}
+
 /// The real path of a file that a program is about to write, spelled from its working folder; `None` when no file can be
 /// meant.
 pub(crate) fn real(written: &str, cwd: &Path) -> Option<PathBuf> {
@@ -399,6 +431,24 @@ mod tests {
         assert!(matches!(resolve("@a b", place), Err(BadPath::Resource(_))));
         tree.place.git.push(tree.place.root.join("bare"));
         assert!(matches!(resolve("bare/refs", &tree.place), Err(BadPath::Git(_))));
+    }
+
+    #[test]
+    fn a_uri_of_a_file_and_a_tilde_are_paths_too() {
+        for (uri, path) in [
+            ("file:///r/a%20b", Some("/r/a b")),
+            ("file://localhost/r/a", Some("/r/a")),
+            ("FILE:/r/%C3%A9", Some("/r/\u{e9}")),
+            ("file://src/a", Some("src/a")),
+            ("file:///r/100%", Some("/r/100%")),
+            ("file:///r/%ff", None),
+            ("http://r/a", None),
+            ("src/a", None),
+        ] {
+            assert_eq!(file_uri(uri).as_deref(), path, "{uri}");
+        }
+        assert_eq!(spellings("~/a", Some(Path::new("/h"))), ["~/a", "/h/a"]);
+        assert_eq!(spellings("~a", Some(Path::new("/h"))), ["~a"]);
     }
 
     #[test]

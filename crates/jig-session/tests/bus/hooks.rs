@@ -129,6 +129,45 @@ fn a_doubt_is_a_line_in_the_log_that_doctor_counts() {
 }
 
 #[test]
+fn a_held_file_is_found_under_every_spelling() {
+    let (town, _a, _b) = guarded();
+    let work = town.env.work().to_owned();
+    let file = "src/api/routes.ts";
+    std::fs::write(work.join(file), "x").expect("a file");
+    std::fs::hard_link(work.join(file), work.join("docs/link")).expect("a link");
+    let patch = |header: &str| format!("*** Begin Patch\n{header}\n@@\n-a\n+b\n*** End Patch");
+    let uri = format!("file://{}/src/api/ro%75tes.ts", work.display());
+    for (agent, tool, input) in [
+        ("codex", "apply_patch", json!({ "command": patch(&format!(" *** Update File: {file}")) })),
+        ("codex", "apply_patch", json!({ "command": patch(&format!("***Delete File:{file}")) })),
+        ("droid", "ApplyPatch", json!({ "input": patch(&format!("*** Update File: {file}")) })),
+        ("droid", "ApplyPatch", json!({ "patch": patch(&format!("*** Update File: {file}")) })),
+        ("claude", "MultiEdit", json!({ "edits": [{ "file_path": file }] })),
+        ("claude", "mcp__filesystem__write_file", json!({ "path": file })),
+        ("claude", "mcp__filesystem__move_file", json!({ "source": "x", "destination": file })),
+        ("claude", "mcp__filesystem__delete_directory", json!({ "path": "src" })),
+        ("claude", "Write", json!({ "file_path": uri })),
+        ("claude", "Write", json!({ "file_path": "docs/link" })),
+    ] {
+        denied(&town, agent, &town.payload("s-beta", tool, input));
+    }
+    for (tool, input) in [
+        ("mcp__filesystem__read_file", json!({ "path": file })),
+        ("mcp__filesystem__create_directory", json!({ "path": "src" })),
+        ("Write", json!({ "file_path": "src/apix" })),
+    ] {
+        allowed(&town, "claude", &town.payload("s-beta", tool, input));
+    }
+    // Half an emoji, in what is written or in what names the file, hides nothing.
+    let cut = |tool: &str, input: &str| {
+        let work = work.display();
+        format!(r#"{{"session_id":"s-beta","cwd":"{work}","tool_name":"{tool}","tool_input":{input}}}"#).into_bytes()
+    };
+    denied(&town, "claude", &cut("Write", r#"{"file_path":"src/api/routes.ts","content":"cut \ud83d"}"#));
+    denied(&town, "codex", &cut("apply_patch", r#"{"command":"*** Update File: src/api/routes.ts\n+cut \ud83d"}"#));
+}
+
+#[test]
 fn a_guard_waits_for_no_payload() {
     let (town, _a, _b) = guarded();
     let mut command = town.env.jig_command(&["bus", "guard", "claude"]);

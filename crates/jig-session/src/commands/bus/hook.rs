@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jig_session_agents::{Agent, Field, Moment, Payload};
-use jig_session_bus::guard::reason;
-use jig_session_bus::{Bus, Buses, Conflict, Edit, Occasion, System, view};
+use jig_session_bus::guard::{Edit, Target, reason};
+use jig_session_bus::{Bus, Buses, Conflict, Occasion, System, view};
 use jig_session_schema::bus_result::{BusResult, GuardResult};
 
 use super::actor::{Actor, Options, Surface};
@@ -104,10 +104,13 @@ fn conflict(agent: &Agent, named: Option<&str>, app: &App) -> Result<Option<Conf
     let system = System::new();
     let session = session(&payload, named, app).map_err(|failure| failure.message)?;
     let always = app.var("JIG_BUS_GUARD") == Some("1");
-    let files: Vec<String> = payload.paths().map(str::to_owned).collect();
+    let target =
+        |edit: &jig_session_agents::Edit| Target { path: edit.path.clone(), removed: edit.action == "removed" };
+    let files: Vec<Target> = payload.edits.iter().map(target).collect();
     let cwd = cwd(&payload);
     let has_time = || spent() < GUARD_CPU;
-    let edit = Edit { session: &session, cwd: &cwd, files: &files, always, has_time: &has_time };
+    let home = app.places().home;
+    let edit = Edit { session: &session, cwd: &cwd, home: Some(&home), files: &files, always, has_time: &has_time };
     Buses::new(&root, &system).edit_conflict(&edit).map_err(|error| error.to_string())
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jig_session_bus::guard::reason;
+use jig_session_bus::guard::{Edit, Target, reason};
 use jig_session_bus::who::IdSource;
 use jig_session_bus::{
-    Bus as Store, Buses, Call, Code as Word, Context, Done, Edit, Me, Member, Notice, System, World, limits, perform,
+    Bus as Store, Buses, Call, Code as Word, Context, Done, Me, Member, Notice, System, World, limits, perform,
 };
 use jig_session_liveness::Processes;
 use jig_session_publish::Now;
@@ -199,8 +199,9 @@ impl Bus {
     /// Why an editing tool may not run.
     pub(super) fn guard(&mut self, question: &GuardQuestion) -> Option<String> {
         let me = self.me.as_ref()?;
-        let files = [question.path.clone()];
-        let edit = Edit { session: &me.id, cwd: &self.cwd, files: &files, always: self.guard, has_time: &|| true };
+        let files = [Target { path: question.path.clone(), removed: false }];
+        let edit =
+            Edit { session: &me.id, cwd: &self.cwd, home: None, files: &files, always: self.guard, has_time: &|| true };
         self.buses().edit_conflict(&edit).ok()?.as_ref().map(reason)
     }
 
