@@ -85,10 +85,21 @@ impl PrivateDir {
     pub fn remove_judged(&self, name: impl AsRef<OsStr>, judged: &Stamp) -> Result<Removal, Error> {
         let name = self.component(Operation::Remove, name.as_ref())?;
         let held = self.held();
-        let failed = |errno| self.os(Operation::Remove, name, errno);
         let _threads = self.removing();
-        let _processes = Turn::wait_for(&held).map_err(failed)?;
-        match look(&held, name).map_err(failed)? {
+        let _processes = Turn::wait_for(&held).map_err(|errno| self.os(Operation::Remove, name, errno))?;
+        self.remove_version(&held, name, judged)
+    }
+
+    /// As [`PrivateDir::remove_judged`], for a file that this process alone writes and nobody else judges while it
+    /// lives: it waits for no turn, so that hundreds that end at once all take their files with them.
+    pub fn remove_own(&self, name: impl AsRef<OsStr>, written: &Stamp) -> Result<Removal, Error> {
+        let name = self.component(Operation::Remove, name.as_ref())?;
+        self.remove_version(&self.held(), name, written)
+    }
+
+    fn remove_version(&self, held: &Held, name: &OsStr, judged: &Stamp) -> Result<Removal, Error> {
+        let failed = |errno| self.os(Operation::Remove, name, errno);
+        match look(held, name).map_err(failed)? {
             None => return Ok(Removal::Missing),
             Some((stamp, _)) if stamp != *judged => return Ok(Removal::Changed),
             Some(_) => {}
@@ -99,17 +110,17 @@ impl PrivateDir {
             Err(Errno::NOENT) => return Ok(Removal::Missing),
             other => other.map_err(failed)?,
         }
-        let same = look(&held, &aside).map(|found| found.is_some_and(|(stamp, _)| stamp == *judged));
+        let same = look(held, &aside).map(|found| found.is_some_and(|(stamp, _)| stamp == *judged));
         if same == Ok(true) {
-            let removed = unlink(&held, &aside, AtFlags::empty());
+            let removed = unlink(held, &aside, AtFlags::empty());
             if removed.is_err() {
-                let _ = rename_new(&held, &aside, &held, name);
+                let _ = rename_new(held, &aside, held, name);
             }
             return removed.map(|_| Removal::Removed).map_err(failed);
         }
-        if rename_new(&held, &aside, &held, name) == Ok(false) {
+        if rename_new(held, &aside, held, name) == Ok(false) {
             // A newer version stands there already: the one that was renamed aside is what it replaced.
-            let _ = unlink(&held, &aside, AtFlags::empty());
+            let _ = unlink(held, &aside, AtFlags::empty());
         }
         same.map(|_| Removal::Changed).map_err(failed)
     }

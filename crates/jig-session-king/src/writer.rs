@@ -129,7 +129,7 @@ impl Writer {
         match self.look(processes)? {
             Found::Theirs(owner) => Ok(Outcome::NotOurs(owner)),
             Found::Own { stamp, .. } if !ended.visible => {
-                let removal = self.dir.remove_judged(&self.name, &stamp)?;
+                let removal = self.dir.remove_own(&self.name, &stamp)?;
                 Ok(if removal == Removal::Changed { Outcome::NotOurs(Owner::Unknown) } else { Outcome::Written })
             }
             // The card of the dead, or none at all: this session has published nothing to end.
@@ -157,6 +157,8 @@ impl Writer {
     }
 
     fn look(&self, processes: &dyn Processes) -> Result<Found, WriteError> {
+        // The folder may have been moved away: readers look where its path leads.
+        self.dir.refresh()?;
         let file = match self.dir.read(&self.name, STATUS_BYTES) {
             Ok(file) => file,
             Err(problem) => {

@@ -124,7 +124,6 @@ impl Publisher {
                 live.written = Some(Written { stamp, text, at: status.updated_at });
                 live.taking = false;
                 live.next_write = now.mono + limits::WRITE_INTERVAL;
-                live.next_check = now.mono + limits::RESTORE_INTERVAL;
                 if self.failing.take().is_some() {
                     self.notes.push(format!("the status file is written again: {}", live.file));
                 }
@@ -161,6 +160,7 @@ impl Publisher {
                 return;
             }
         }
+        self.follow_the_path(now);
         if self.still_ours(now)
             && let (Some(dir), Some(live)) = (&self.dir, &mut self.live)
             && let Ok(stamp) = dir.stamp(&live.file)
@@ -168,6 +168,20 @@ impl Publisher {
         {
             live.written = None;
             live.dirty = true;
+        }
+    }
+
+    /// A state folder that was moved away (a backup, a restore) is held on, and all looks fine through what is held. So
+    /// the path is asked whether it still names the held folder; if not, we go where readers look.
+    fn follow_the_path(&mut self, now: Now) {
+        let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_current()) else { return };
+        match dir.refresh() {
+            Ok(()) => {
+                if let Some(live) = &mut self.live {
+                    (live.written, live.dirty) = (None, true);
+                }
+            }
+            Err(error) => self.failed(&error, now),
         }
     }
 
@@ -267,7 +281,7 @@ impl Publisher {
                 _ => return,
             },
         };
-        if let Err(error) = dir.remove_judged(file, &stamp) {
+        if let Err(error) = dir.remove_own(file, &stamp) {
             self.notes.push(error.to_string());
         }
     }

@@ -53,6 +53,44 @@ fn a_vanished_file_is_back_within_ten_seconds() {
     assert!(world.read("s-1").is_some(), "the folder is made again too");
 }
 
+/// A backup that is put aside, and a restore: what is held is not where readers look. A session that writes all the
+/// time notices it as soon as a quiet one.
+#[test]
+fn a_state_folder_that_was_moved_away_is_followed_within_ten_seconds() {
+    for busy in [false, true] {
+        let world = World::new();
+        let mut publisher = begun(&world, "s-1", 100, 0);
+        let (state, aside) = (world.dir.path().join("state"), world.dir.path().join("aside"));
+        fs::rename(&state, &aside).unwrap();
+        for second in 1..=10 {
+            if busy {
+                told(&mut publisher, &turn(if second % 2 == 0 { "settled" } else { "start" }), second * 1000);
+            }
+            publisher.tick(at(second * 1000));
+        }
+        publisher.tick(at(10_200));
+        assert_eq!(world.read("s-1").unwrap()["session"], "s-1", "busy: {busy}");
+        // Moved back over what was made meanwhile.
+        fs::remove_dir_all(&state).unwrap();
+        fs::rename(&aside, &state).unwrap();
+        publisher.tick(at(20_400));
+        told(&mut publisher, &turn("start"), 20_600);
+        assert_eq!(world.read("s-1").unwrap()["state"], "busy");
+        assert!(publisher.notes().is_empty());
+    }
+}
+
+/// Hundreds of sessions that end at once wait for no turn of those who judge others.
+#[test]
+fn an_own_file_goes_while_another_has_the_turn_to_remove() {
+    let world = World::new();
+    let mut publisher = begun(&world, "s-1", 100, 0);
+    let folder = fs::File::open(world.dir.path().join("state/sessions")).unwrap();
+    folder.lock().unwrap();
+    told(&mut publisher, &event(json!({"event": "end"})), 100);
+    assert_eq!(world.names(), [""; 0]);
+}
+
 #[test]
 fn a_file_that_was_damaged_is_written_again() {
     let world = World::new();
