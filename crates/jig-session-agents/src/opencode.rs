@@ -81,6 +81,7 @@ const PROPERTIES: &[(&str, Field)] = &[
     ("status", Field::Nested(&[("type", Field::Outcome)])),
     ("error", Field::Nested(&[("name", Field::Outcome)])),
     ("tool", Field::Nested(&[("callID", Field::Call)])),
+    ("callID", Field::Call),
     ("info", Field::Nested(INFO)),
 ];
 
@@ -115,6 +116,9 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("question.asked", Meaning::Questions),
     ("question.replied", Meaning::Answered),
     ("question.rejected", Meaning::Answered),
+    // The plugin's own words for what a subagent's session does.
+    ("subagent.started", Meaning::SubagentBegins),
+    ("subagent.ended", Meaning::SubagentEnds),
     ("tool.execute.before", Meaning::Called),
     ("tool.execute.after", Meaning::CallEnded(ToolOutcome::Ok)),
     // The second version's words.
