@@ -4,8 +4,9 @@
 //! new terminal's session, starts the program and waits for it. The program has a terminal as it would have without us.
 //! [`scan`], [`tap`], [`query`] and [`reports`] are pure: bytes in, bytes and events out. The rest is the thin edge.
 //!
-//! *Limits:* a proxy that is killed leaves the terminal in the program's modes, as a killed program does. A signal mask
-//! or an ignored `SIGPIPE` that was inherited does not reach the program: the standard library resets both.
+//! *Limits:* a proxy that is killed leaves the terminal in the program's modes, as a killed program does. What was typed
+//! ahead of the program's end is gone with it. An ignored `SIGPIPE` that was inherited does not reach the program: the
+//! standard library resets it.
 
 mod link;
 mod monitor;

@@ -88,6 +88,11 @@ impl Monitor {
                 (!fds[0].revents().is_empty(), fds.get(1).is_some_and(|fd| !fd.revents().is_empty()));
             if signal {
                 for signal in self.signals.taken() {
+                    // The kernel tells the leader alone that the terminal is gone; its shell would tell the job.
+                    if signal == SIGHUP && !self.ended {
+                        let _ = kill_process_group(self.child, Signal::HUP);
+                        let _ = kill_process_group(self.child, Signal::CONT);
+                    }
                     if [SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2].contains(&signal) {
                         self.send(signal);
                     }
