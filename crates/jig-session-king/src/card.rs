@@ -10,6 +10,9 @@ use jig_session_schema::status::{Reason, State, Status};
 
 use crate::rules;
 
+/// What the card of an ended session says.
+const ENDED: &str = "Session ended.";
+
 /// Longest prose in a card, in UTF-16 code units; a longer one ends in an ellipsis.
 const PROSE_UNITS: usize = 140;
 /// Longest description of a subagent, in UTF-16 code units.
@@ -107,7 +110,7 @@ impl Card {
         }
         self.subagents.clone_from(&old.subagents);
         self.unseen = old.status == KingState::ATTENTION;
-        self.kept_activity = old.activity.clone().filter(|text| !text.starts_with("Ended."));
+        self.kept_activity = old.activity.clone().filter(|text| !text.starts_with("Ended.") && text != ENDED);
     }
 
     /// Takes over what outlives the dead process that owned the card before: that its user asked to see it.
@@ -183,9 +186,9 @@ impl Card {
     /// The document that a listed session leaves behind.
     #[must_use]
     pub fn ended(&self, status: &Status, now_ms: i64) -> KingStatus {
-        let activity =
-            self.prompt.as_ref().map_or_else(|| "Session ended.".to_owned(), |prompt| format!("Ended. Last: {prompt}"));
-        self.fill(status, now_ms, KingState::EXITED, activity)
+        // pi-king's own writer leaves the beginning of the last prompt here, for a month. What a session was asked is
+        // no longer needed when it has ended.
+        self.fill(status, now_ms, KingState::EXITED, ENDED.to_owned())
     }
 
     fn running_subagents(&self) -> usize {

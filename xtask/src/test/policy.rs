@@ -12,12 +12,17 @@ use crate::run::{cargo, root, run, say};
 /// Hard limit of lines in a Rust file: above it there is a second idea inside.
 const MAX_LINES: usize = 600;
 
+/// Where every dependency comes from, as `Cargo.lock` names it.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
 /// Words that must not occur in a file of the project, joined here so that this file does not hold them.
 const FORBIDDEN: &[&[&str]] = &[&["..", "/shared"], &["/work", "/main"], &["/work", "/wt"], &["/work", "/shared"]];
 
 pub(crate) fn check() -> anyhow::Result<Found> {
     let mut found = Found::default();
     dependencies(&mut found)?;
+    sources(&mut found)?;
+    advisories(&mut found)?;
     files(&mut found)?;
     Ok(found)
 }
@@ -43,6 +48,36 @@ fn dependencies(found: &mut Found) -> anyhow::Result<()> {
     for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
         say(&format!("    note: {name} is there as {}", versions.join(" and ")));
     }
+    Ok(())
+}
+
+/// Every package of the lock file is ours or comes from the Rust registry.
+fn sources(found: &mut Found) -> anyhow::Result<()> {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("there is no Cargo.lock")?;
+    let other: Vec<&str> = lock
+        .lines()
+        .filter_map(|line| line.strip_prefix("source = "))
+        .filter(|source| *source != format!("\"{REGISTRY}\""))
+        .collect();
+    found.check(other.is_empty(), format!("packages that do not come from the Rust registry: {other:?}"));
+    Ok(())
+}
+
+/// Known weaknesses and versions that were taken back, as `cargo deny` finds them. It needs its database, which is not
+/// to be had everywhere: then the check is skipped with words.
+fn advisories(found: &mut Found) -> anyhow::Result<()> {
+    let installed = run(&mut cargo(&["deny", "--version"]), |_| false)?;
+    if !installed.status.success() {
+        say("    SKIPPED advisories: cargo-deny is not installed (cargo install cargo-deny)");
+        return Ok(());
+    }
+    let ran = run(&mut cargo(&["deny", "check", "advisories", "sources"]), |_| false)?;
+    let missing = ["failed to fetch", "failed to clone", "unable to fetch", "failed to load advisory"];
+    if let Some(why) = ran.lines.iter().find(|line| missing.iter().any(|word| line.contains(word))) {
+        say(&format!("    SKIPPED advisories: the database cannot be had: {}", why.trim()));
+        return Ok(());
+    }
+    found.check(ran.status.success(), format!("cargo deny refuses a dependency\n{}", ran.lines.join("\n")));
     Ok(())
 }
 

@@ -107,7 +107,7 @@ fn a_turn_from_its_prompt_to_its_end() {
     assert_eq!(shown(&card.document(&busy(), T0)), ("working", "do it"));
     card.settled(true);
     assert_eq!(shown(&card.document(&status(), T0)), ("idle", "Done: do it"));
-    assert_eq!(shown(&card.ended(&status(), T0)), ("exited", "Ended. Last: do it"));
+    assert_eq!(shown(&card.ended(&status(), T0)), ("exited", "Session ended."));
 }
 
 #[test]

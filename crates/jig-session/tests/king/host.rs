@@ -173,7 +173,7 @@ fn a_listed_card_stays_as_exited_however_pi_ends() {
         let left = read(&env).unwrap();
         assert_eq!(
             (&left["status"], &left["activity"], &left["visible"]),
-            (&json!("exited"), &json!("Ended. Last: do it"), &json!(true))
+            (&json!("exited"), &json!("Session ended."), &json!(true))
         );
     }
 }
