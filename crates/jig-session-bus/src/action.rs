@@ -311,6 +311,8 @@ impl<'w> Actor<'_, 'w> {
 
     fn send(&self, to: &str, text: &str, kind: &str, paths: &[String], reply_to: Option<&str>) -> Result<Done, Error> {
         let paths = self.resolve(paths)?.into_iter().map(|path| path.path).collect();
+        // A line end of another system is a line end.
+        let text = &text.replace("\r\n", "\n");
         let outgoing = Outgoing { to, text, kind, paths, reply_to };
         Bus::check_outgoing(&outgoing)?;
         let bus = self.writer()?;

@@ -93,7 +93,9 @@ impl Bus<'_> {
             return refuse("only an event goes to everybody".to_owned());
         }
         if let Err(bad) = text::check(outgoing.text) {
-            return refuse(bad.to_string());
+            let mut refusal = Refusal::new(Code::Refused, bad.to_string());
+            refusal.hint = bad.hint().map(str::to_owned);
+            return Err(refusal.into());
         }
         if outgoing.paths.len() > limits::MESSAGE_PATHS {
             return refuse(format!("a message names at most {} paths", limits::MESSAGE_PATHS));

@@ -22,6 +22,19 @@ pub enum BadText {
     Control(u32),
 }
 
+impl BadText {
+    /// The way out, where there is one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Blank => None,
+            Self::TooLong { .. } => Some("put it into a file of the repository, and name that with --path"),
+            Self::Control(_) => {
+                Some("of control characters only line feed and tab are sent: spell it out, as in \\u001b")
+            }
+        }
+    }
+}
+
 /// Checks the text of a message: 1 to 4000 characters, no controls but line feed and tab.
 pub fn check(text: &str) -> Result<(), BadText> {
     let count = text.chars().count();

@@ -29,6 +29,11 @@ impl Bus<'_> {
         Ok(self.record(id)?.map(|record| Member::judge(record, &self.world.now(), self.world)))
     }
 
+    /// Makes the inbox of a member, so that its folder can be watched before the first mail comes.
+    pub fn open_inbox(&self, id: &str) -> Result<(), Error> {
+        self.inbox_made(id).map(|_| ())
+    }
+
     /// Marks that a session waits for an answer of another one, unless that one waits for it.
     ///
     /// The mark is written before the other's is looked at, so of two that begin at once at least one sees the other.

@@ -314,3 +314,45 @@ fn two_joins_at_once_with_one_label_have_one_winner() {
         assert_eq!(codes.iter().filter(|code| **code == Some(4)).count(), 3, "{codes:?}");
     }
 }
+
+#[test]
+fn a_wait_for_an_answer_ends_with_whom_it_waits_for() {
+    let town = Town::new();
+    let (a, mut dyer) = (town.peer("alpha"), town.peer("dyer"));
+    let mut command =
+        town.env.jig_command(&["bus", "--as", &a.id, "send", "dyer", "--kind", "ask", "--wait", "600", "will you?"]);
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    let child = child.expect("it starts");
+    let end = std::time::Instant::now() + crate::common::DEADLINE;
+    while town.as_peer(&dyer, &["peek"]).json()["messages"] == serde_json::json!([]) {
+        assert!(std::time::Instant::now() < end, "nothing was asked");
+    }
+    dyer.process.kill();
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.starts_with("gone: ") && !said.contains("refused"), "{said}");
+    let late = town.text(&a, &["wait", "--timeout", "0"]).exits(124).stderr;
+    assert!(late.starts_with("timeout: "), "{late}");
+}
+
+#[test]
+fn a_text_is_taken_as_it_is_meant_or_refused_with_the_way_out() {
+    let town = Town::new();
+    let (a, b) = (town.peer("alpha"), town.peer("beta"));
+    town.as_peer(&a, &["send", "beta", "one\r\ntwo"]).exits(0);
+    assert_eq!(texts(&town.as_peer(&b, &["inbox"]).json()), ["one\ntwo"]);
+    let bell = town.as_peer(&a, &["send", "beta", "a\u{7}"]).exits(4).json();
+    assert!(bell["message"].as_str().is_some_and(|words| words.contains("U+0007")), "{bell}");
+    assert!(bell["hint"].as_str().is_some_and(|words| words.contains("line feed")), "{bell}");
+    // Beyond what is read at once, the count is still the true one.
+    let long = town.env.root().join("long");
+    std::fs::write(&long, "\u{e9}".repeat(100_000)).expect("a file");
+    let refused = town.as_peer(&a, &["send", "beta", "--file", long.to_str().expect("text")]).exits(4);
+    assert!(refused.error()["error"]["message"].as_str().is_some_and(|words| words.contains("100000")), "{refused:?}");
+    // A flag behind the text is a flag.
+    let sent = town.env.jig(&["bus", "--as", &a.id, "send", "beta", "hello", "--json"]).exits(0).json();
+    assert_eq!(sent["ok"], true);
+    town.env.jig(&["bus", "--as", &a.id, "send", "beta", "hello", "--nonsense"]).exits(2);
+    assert_eq!(texts(&town.as_peer(&b, &["inbox"]).json()), ["hello"]);
+}

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jig_session_atomic::open_file;
-use jig_session_bus::{Call, Done, limits, view};
-use jig_session_schema::bus_result::BusResult;
+use jig_session_bus::{Call, Code as Word, Done, text as rules, view};
+use jig_session_schema::bus_result::{BusResult, MemberState};
 
+use super::wait::Mail;
 use super::{Actor, Options, Surface, finish};
 use crate::app::App;
 use crate::failure::{Code, Failure, Outcome};
@@ -32,11 +33,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S")]
     wait: Option<f64>,
     /// The text; read from stdin if omitted
-    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     text: Vec<String>,
 }
 
-/// Most bytes of a text that is read: more than any message may hold.
+/// The pause between two looks at whom one waits for.
+const LIFE: Duration = Duration::from_secs(1);
+
+/// Most bytes of a text that are held: more than any message may hold.
 const MOST: u64 = 64 * 1024;
 
 pub(crate) fn run(args: &Args, options: &Options<'_>, app: &App) -> Outcome {
@@ -67,8 +71,14 @@ fn ask(actor: &Actor, call: &Call, to: &str, wait: Duration) -> Result<Done, Fai
     let mut done = actor.perform(call)?;
     let BusResult::Send(result) = &mut done.result else { return Ok(done) };
     let Some(id) = result.id.clone().filter(|_| result.recipients.iter().any(|to| to.queued)) else { return Ok(done) };
+    let to: Vec<String> = result.recipients.iter().filter(|to| to.queued).map(|to| to.id.clone()).collect();
     let end = Instant::now() + wait;
+    let mut mail = Mail::of(actor)?;
     loop {
+        // Watched before the look: what comes during it gives another one. Who is asked is looked at first, so that its
+        // last word is found.
+        mail.renew();
+        let over = ended(&bus, &to)?;
         let taken = bus.take_where(&actor.me.id, 1, |message| message.reply_to.as_deref() == Some(&id))?;
         if let Some(answer) = taken.messages.first() {
             result.reply = Some(view::whole(answer));
@@ -77,15 +87,30 @@ fn ask(actor: &Actor, call: &Call, to: &str, wait: Duration) -> Result<Done, Fai
             return Ok(done);
         }
         let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let end = match (over, left.is_zero()) {
+            (true, _) => Some((Word::Gone, "it ended before it answered")),
+            (false, true) => Some((Word::Timeout, "no answer came in time; the message is queued")),
+            (false, false) => None,
+        };
+        if let Some((code, words)) = end {
             result.ok = false;
-            result.code = Some(jig_session_bus::Code::Timeout.into());
-            result.message = Some("no answer came in time; the message is queued".to_owned());
-            done.code = Some(jig_session_bus::Code::Timeout);
+            result.code = Some(code.into());
+            result.message = Some(words.to_owned());
+            done.code = Some(code);
             return Ok(done);
         }
-        std::thread::sleep(left.min(Duration::from_millis(limits::WATCH_MS / 10)));
+        mail.wait(Some(left.min(LIFE)));
     }
+}
+
+/// Whether all of these have ended, or left the bus.
+fn ended(bus: &jig_session_bus::Bus<'_>, ids: &[String]) -> Result<bool, Failure> {
+    for id in ids {
+        if bus.member(id)?.is_some_and(|member| member.state != MemberState::Gone) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The text: given, from a file, or from stdin, which spares the shell's quoting.
@@ -93,23 +118,31 @@ fn text(args: &Args) -> Result<String, Failure> {
     if !args.text.is_empty() && args.text != ["-"] {
         return Ok(args.text.join(" "));
     }
-    let mut bytes = Vec::new();
-    let name = match &args.file {
-        Some(path) => {
-            let opened = open_file(path).map_err(|problem| {
-                let hint = "a message can also come in at stdin: jig-session bus send TO -";
-                Failure { hint: Some(hint.to_owned()), ..Failure::cannot_read(path, &problem) }
-            });
-            let read = opened?.0.take(MOST).read_to_end(&mut bytes);
-            read.map_err(|error| failed(path, &error))?;
-            path.display().to_string()
-        }
-        None => {
-            let read = std::io::stdin().lock().take(MOST).read_to_end(&mut bytes);
-            read.map_err(|error| failed(Path::new("stdin"), &error))?;
-            "stdin".to_owned()
-        }
+    let (mut source, name): (Box<dyn Read>, String) = match &args.file {
+        Some(path) => (Box::new(open(path)?), path.display().to_string()),
+        None => (Box::new(std::io::stdin().lock()), "stdin".to_owned()),
     };
+    let failed = |error: std::io::Error| failed(args.file.as_deref().unwrap_or(Path::new("stdin")), &error);
+    let mut bytes = Vec::new();
+    source.by_ref().take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+    // What no message can hold is counted and not held.
+    let mut count = characters(&bytes);
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        let read = match source.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        count += characters(&chunk[..read]);
+    }
+    if bytes.len() as u64 == MOST && count > jig_session_bus::limits::TEXT {
+        let words = rules::BadText::TooLong { count }.to_string();
+        return Err(
+            Failure::new(Code::Refused, words).hint("put it into a file of the repository, and name that with --path")
+        );
+    }
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::new(Code::Usage, format!("{name} is not UTF-8")).hint("a message is text"))?;
     // The line feed that ends a file is not part of the message.
@@ -119,6 +152,19 @@ fn text(args: &Args) -> Result<String, Failure> {
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::new(Code::Io, format!("cannot read {}: {error}", path.display()));
     failure.errno(error.raw_os_error()).path(path)
+}
+
+fn open(path: &Path) -> Result<std::fs::File, Failure> {
+    let opened = open_file(path).map_err(|problem| {
+        let hint = "a message can also come in at stdin: jig-session bus send TO -";
+        Failure { hint: Some(hint.to_owned()), ..Failure::cannot_read(path, &problem) }
+    });
+    Ok(opened?.0)
+}
+
+/// Characters in a piece of UTF-8, whatever its ends cut.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
 /// A time in seconds as it is typed.

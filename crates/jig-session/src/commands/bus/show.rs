@@ -34,8 +34,8 @@ const CLAIMS: [Column; 5] = [
 /// Prints a result: what was done on stdout, why something was not done on stderr.
 pub(crate) fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
     app.print(&text(result, app.now(), app.width(), app.color))?;
-    if let Some((message, hint)) = refusal(result) {
-        app.note(&format!("refused: {message}"));
+    if let Some((word, message, hint)) = refusal(result) {
+        app.note(&format!("{word}: {message}"));
         if let Some(hint) = hint {
             app.note(&format!("hint: {hint}"));
         }
@@ -46,8 +46,8 @@ pub(crate) fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
 /// A result as plain lines, for a place that is no terminal of ours: what was done, or why not.
 pub(crate) fn listing(result: &BusResult, now: Timestamp) -> String {
     let mut out = text(result, now, None, false);
-    if let Some((message, hint)) = refusal(result) {
-        line(&mut out, &format!("refused: {}", clean(message)));
+    if let Some((word, message, hint)) = refusal(result) {
+        line(&mut out, &format!("{word}: {}", clean(message)));
         if let Some(hint) = hint {
             line(&mut out, &format!("hint: {}", clean(hint)));
         }
@@ -111,18 +111,24 @@ pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, col
     out
 }
 
-/// Why it was refused, and the way out.
-fn refusal(result: &BusResult) -> Option<(&str, Option<&str>)> {
+/// Why it was not done, in a word and in words, and the way out. Only what a rule forbids was refused.
+fn refusal(result: &BusResult) -> Option<(&str, &str, Option<&str>)> {
     macro_rules! common {
         ($($Variant:ident),*) => {
             match result {
-                $( BusResult::$Variant(result) => (result.ok, result.message.as_deref(), result.hint.as_deref()), )*
+                $( BusResult::$Variant(result) => {
+                    (result.ok, result.code.as_deref(), result.message.as_deref(), result.hint.as_deref())
+                } )*
                 _ => return None,
             }
         };
     }
-    let (ok, message, hint) = common!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release);
-    if ok { None } else { Some((message?, hint)) }
+    let (ok, code, message, hint) = common!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release);
+    let word = match code {
+        Some(code @ ("timeout" | "gone" | "busy" | "not-held")) => code,
+        _ => "refused",
+    };
+    if ok { None } else { Some((word, message?, hint)) }
 }
 
 fn status(result: &StatusResult, now: Timestamp, width: Option<usize>, color: bool, out: &mut String) {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use jig_session_bus::{Code as Word, Done, Mark, limits, previews};
 use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result::{BusResult, WaitResult, WatchResult};
+use jig_session_store::Hints;
 
 use super::send::seconds;
 use super::{Actor, Options, Surface, finish, show};
@@ -16,7 +17,9 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
     let timeout = timeout.map(seconds).transpose()?;
     let actor = Actor::find(app, options, Surface::CommandLine)?;
     let end = timeout.map(|timeout| Instant::now() + timeout);
+    let mut mail = Mail::of(&actor)?;
     loop {
+        mail.renew();
         let seen = unread(&actor, None)?;
         let wanted = |message: &Message| kind.is_none_or(|kind| message.kind.as_str() == kind);
         let messages: Vec<Message> = seen.messages.iter().filter(|message| wanted(message)).cloned().collect();
@@ -35,7 +38,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
             }
             return finish(app, Done { result: BusResult::Wait(result), code, taken: None });
         }
-        pause(left);
+        mail.wait(left);
     }
 }
 
@@ -43,7 +46,9 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
 pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
     let actor = Actor::find(app, options, Surface::CommandLine)?;
     let mut mark = Mark::default();
+    let mut mail = Mail::of(&actor)?;
     loop {
+        mail.renew();
         let seen = unread(&actor, mark.last.as_deref())?;
         let new = seen.messages;
         if let Some(last) = new.last() {
@@ -60,7 +65,7 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
             }
             if app.json { app.print_json(&result)? } else { show::print(app, &result)? }
         }
-        pause(None);
+        mail.wait(None);
     }
 }
 
@@ -85,8 +90,27 @@ fn unread(actor: &Actor, after: Option<&str>) -> Result<Unread, Failure> {
     Ok(Unread { messages: peeked.messages, remaining: peeked.remaining, unreadable: peeked.unreadable, unread })
 }
 
-/// Sleeps until the next look, or until the end if that comes first.
-fn pause(left: Option<Duration>) {
-    let look = Duration::from_millis(limits::WATCH_MS);
-    std::thread::sleep(left.map_or(look, |left| left.min(look)));
+/// A member's inbox, to be woken when mail comes: by the system's notice of a new file, else by looking again.
+pub(super) struct Mail(Hints);
+
+impl Mail {
+    /// The inbox of who acts; it is made if it is not there, since a folder that is not there cannot be watched.
+    pub(super) fn of(actor: &Actor) -> Result<Self, Failure> {
+        let bus = actor.bus()?;
+        if bus.member(&actor.me.id)?.is_some() {
+            actor.bus_made()?.open_inbox(&actor.me.id)?;
+        }
+        Ok(Self(Hints::new(&[&bus.inbox_path(&actor.me.id)?])))
+    }
+
+    /// Called before each look.
+    pub(super) fn renew(&mut self) {
+        self.0.renew();
+    }
+
+    /// Waits for a notice, for the next look, or until the end if that comes first.
+    pub(super) fn wait(&self, left: Option<Duration>) {
+        let look = Duration::from_millis(limits::WATCH_MS);
+        self.0.wait(left.map_or(look, |left| left.min(look)));
+    }
 }
