@@ -43,6 +43,8 @@ lines! {
         Return(Return) = "return",
         /// The session's entries, reduced: the answer to the op `entries`.
         Entries(Entries) = "entries",
+        /// Lines did not reach the host: what it counts by itself has to be counted anew.
+        Lost(Lost) = "lost",
         /// A question before an editing tool runs: no answer in 2 s means allowed.
         Guard(GuardQuestion) = "guard",
         /// The session ends in this process.
@@ -317,6 +319,16 @@ record! {
         needed tool: String = "tool",
         /// The path it would edit.
         needed path: String = "path",
+    }
+}
+
+record! {
+    /// Lines did not reach the host: it did not read fast enough, or they were longer than a line may be.
+    pub struct Lost {
+        /// The word of this line.
+        tag t: Tag = "t" is "lost",
+        /// How many, since the last line of this kind.
+        needed lines: u64 = "lines",
     }
 }
 

@@ -15,6 +15,10 @@ record! {
         needed entries: Vec<Entry> = "entries",
         /// Whether another line follows.
         needed more: bool = "more",
+        /// How many entries there are in all the lines of this answer.
+        added total: Option<u64> = "total",
+        /// The data of the last `jig-session.switches` entry; only in the first line.
+        added switches: Foreign<Switches> = "switches",
     }
 }
 

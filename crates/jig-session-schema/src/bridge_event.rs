@@ -2,7 +2,7 @@
 
 use crate::bridge::{BridgeModel, BridgeUsage, Chars, TokenUsage, ToolChars};
 use crate::king::EpochMs;
-use crate::shape::{Foreign, Named, Tag};
+use crate::shape::{Foreign, Named, Patch, Tag};
 
 record! {
     /// Something happened in Pi; `data` holds only names and numbers, never values.
@@ -31,6 +31,9 @@ record! {
         added tools_removed: Vec<String> = "toolsRemoved",
         /// `ui_prompt_start`, `ui_prompt_end`: true for a panel of the host's own.
         added own: Option<bool> = "own",
+        /// `ui_prompt_start` of a component: what it waits for (`question`, `permission`, `auth`); null: for nobody, as a
+        /// loader.
+        added blocked: Patch<String> = "blocked",
     }
 }
 

@@ -223,6 +223,12 @@ impl Breakdown {
         }
     }
 
+    /// The transcript is read from its beginning.
+    pub(super) fn restart(&mut self) {
+        self.conversation.clear();
+        self.sections.clear();
+    }
+
     /// The conversation so far was replaced by a summary of so many characters.
     pub(super) fn compacted(&mut self, chars: u64) {
         for part in CONVERSATION {

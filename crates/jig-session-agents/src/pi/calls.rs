@@ -44,6 +44,7 @@ impl Bridge {
         let Some((tool, action)) = names(data) else { return Vec::new() };
         let id = said(data.tool_call_id.as_ref());
         let call = id.as_ref().and_then(|id| self.calls.remove(id));
+        let asks = self.dialog.as_ref().is_some_and(|(_, about)| about.is_none() || *about == id);
         let failed = data.is_error == Some(true);
         let outcome = if failed { ToolOutcome::Error } else { ToolOutcome::Ok };
         let end = ToolEvent::new().at(at).phase(ToolPhase::End).id(id.clone()).tool(Some(tool)).action(action);
@@ -54,6 +55,10 @@ impl Bridge {
             && let Some(action) = data.tool_name.as_deref().and_then(output_of)
         {
             events.push(OutputEvent::new().at(at).path(path).action(action).into());
+        }
+        if asks {
+            // The dialog is still open, whatever it is about.
+            events.extend(self.asks_again(at));
         }
         events
     }

@@ -2,7 +2,7 @@
 
 use jig_session_schema::bridge::{Entries, Entry};
 use jig_session_schema::event::{Event, OutputEvent, UsageMode};
-use jig_session_schema::request::SWITCHES_ENTRY;
+use jig_session_schema::request::{SWITCHES_ENTRY, Switches};
 use jig_session_schema::time::Timestamp;
 
 use super::calls::output_of;
@@ -13,11 +13,12 @@ use super::{Bridge, said};
 #[derive(Debug)]
 pub(super) struct Reading {
     sum: Tokens,
+    entries: u64,
 }
 
 impl Reading {
     fn new() -> Self {
-        Self { sum: Tokens::NONE }
+        Self { sum: Tokens::NONE, entries: 0 }
     }
 
     /// Used by a live message after the entries were taken: it is in none of them.
@@ -28,7 +29,15 @@ impl Reading {
 
 impl Bridge {
     pub(super) fn entries(&mut self, line: &Entries) -> Vec<Event> {
-        let mut reading = self.reading.take().unwrap_or_else(Reading::new);
+        let mut reading = self.reading.take().unwrap_or_else(|| {
+            // What a message brought before is in these entries too.
+            self.breakdown.restart();
+            Reading::new()
+        });
+        reading.entries += line.entries.len() as u64;
+        if line.switches.0 != Switches::new() {
+            self.switches = Some(line.switches.0.clone());
+        }
         let mut events = Vec::new();
         for entry in &line.entries {
             events.extend(self.entry(entry, &mut reading));
@@ -37,7 +46,11 @@ impl Bridge {
             self.reading = Some(reading);
             return events;
         }
-        events.push(reading.sum.event(UsageMode::Set, None));
+        self.missing = line.total.map(|total| (reading.entries, total)).filter(|(come, total)| come != total);
+        if self.missing.is_none() {
+            self.counted = true;
+            events.push(reading.sum.event(UsageMode::Set, None));
+        }
         events.push(self.context(None));
         events
     }

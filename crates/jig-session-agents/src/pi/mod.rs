@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use jig_session_schema::bridge::{BridgeEvent, BridgeModel, BridgeTool, BusEvent, Hello, OffersChanged, ToHost};
 use jig_session_schema::event::{
     AttentionEvent, BackgroundEvent, CapabilitiesEvent, CapabilitySkill, CapabilityTool, ContextEvent, EndEvent, Event,
-    ModelEvent, SessionEvent,
+    ModelEvent, SessionEvent, TurnOutcome,
 };
 use jig_session_schema::king::EpochMs;
 use jig_session_schema::request::Switches;
@@ -28,7 +28,10 @@ use breakdown::Breakdown;
 use calls::Call;
 use entries::Reading;
 pub use turns::AskIdle;
-use turns::Asked;
+use turns::{IdleQuestion, Reason as IdleReason, Work};
+
+/// The first Pi that is known to say so when a compaction has failed; without that word one would never end.
+const TELLS_FAILED_COMPACTIONS: [u32; 3] = [1, 3, 0];
 
 /// The events of a line, and what the host must ask Pi to know more.
 #[derive(Debug, Default, PartialEq)]
@@ -59,12 +62,18 @@ pub struct Bridge {
     /// A turn is open; turns are counted, so that a late answer is told from one about this turn.
     open: bool,
     turn: u64,
-    asked: VecDeque<Asked>,
+    asked: VecDeque<IdleQuestion>,
     settles: bool,
-    /// A dialog that is not ours waits for a person.
-    prompted: bool,
+    /// What runs besides a turn.
+    work: HashSet<Work>,
+    /// A dialog that is not ours waits for a person: its reason, and the call that it is most likely about.
+    dialog: Option<(Reason, Option<String>)>,
     subagents: HashSet<String>,
     reading: Option<Reading>,
+    /// All entries have come: what is used is known.
+    counted: bool,
+    /// How many entries came of how many, when the last answer did not hold them all.
+    missing: Option<(u64, u64)>,
     switches: Option<Switches>,
 }
 
@@ -95,6 +104,10 @@ impl Bridge {
                 self.breakdown.prompt(prompt);
                 Vec::new()
             }
+            ToHost::Lost(_) => {
+                (self.counted, self.reading) = (false, None);
+                return Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Lost)) };
+            }
             ToHost::Bye(bye) => vec![EndEvent::new().keep(Some(bye.reason.as_deref() == Some("reload"))).into()],
             _ => Vec::new(),
         };
@@ -111,6 +124,12 @@ impl Bridge {
     #[must_use]
     pub fn switches(&self) -> Option<&Switches> {
         self.switches.as_ref()
+    }
+
+    /// How many entries came of how many, when the last answer did not hold them all: then nothing is known of what
+    /// was used.
+    pub fn missing(&mut self) -> Option<(u64, u64)> {
+        self.missing.take()
     }
 
     /// What the document that this session goes on from says of what fills its context, to be told after `hello`.
@@ -149,7 +168,7 @@ impl Bridge {
         let mut events = vec![session.into(), model.into()];
         events.extend(self.offers(&line.tools, &line.active, &line.skills));
         // What was kept over a reload or a crash of the host may say that Pi works, while it waits.
-        Told { events, ask_idle: Some(self.ask(AskIdle::Now, true)) }
+        Told { events, ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Kept)) }
     }
 
     /// The tools and skills there are.
@@ -191,7 +210,18 @@ impl Bridge {
             "tool_execution_start" => self.call_began(data, at),
             "tool_execution_end" => self.call_ended(data, at),
             "message_end" => self.message_ended(line, at),
-            "session_compact" => self.compacted(data, at),
+            "session_before_compact" => self.compaction_began(at),
+            "session_compact" => {
+                let mut events = self.compacted(data, at);
+                events.extend(self.work_ended(Work::Compaction, TurnOutcome::Ok, at));
+                events
+            }
+            "session_compact_failed" => {
+                let outcome = if data.aborted == Some(true) { TurnOutcome::Aborted } else { TurnOutcome::Error };
+                self.work_ended(Work::Compaction, outcome, at)
+            }
+            "user_bash" => self.work_began(Work::Command, at),
+            "user_bash_end" => self.work_ended(Work::Command, TurnOutcome::Ok, at),
             "model_select" => self.model_selected(data.model.as_ref(), at),
             "thinking_level_select" => vec![ModelEvent::new().at(at).thinking(said(data.level.as_ref()).into()).into()],
             "ui_prompt_start" => self.prompt_began(line, at),
@@ -211,27 +241,47 @@ impl Bridge {
         events
     }
 
-    /// A person is asked something: an approval if a running call was decided `ask`, else a question.
-    fn prompt_began(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Vec<Event> {
-        if !self.open || line.own == Some(true) {
+    /// Only a Pi that also tells of a compaction that fails.
+    fn compaction_began(&mut self, at: Option<Timestamp>) -> Vec<Event> {
+        if self.version.is_some_and(|version| version < TELLS_FAILED_COMPACTIONS) {
             return Vec::new();
         }
-        self.prompted = true;
+        self.work_began(Work::Compaction, at)
+    }
+
+    /// A person is asked something, in a turn or not: an approval if a running call was decided `ask`, or if the dialog
+    /// says so itself, else a question.
+    fn prompt_began(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Vec<Event> {
+        if line.own == Some(true) {
+            return Vec::new();
+        }
+        if line.blocked == Patch::Clear {
+            return self.work_began(Work::Component, at);
+        }
         let asked = self.calls.iter().find(|(_, call)| call.asked).map(|(id, _)| id.clone());
-        let reason = if asked.is_some() { Reason::APPROVAL } else { Reason::QUESTION };
+        let permission = line.blocked.set().is_some_and(|kind| kind == "permission");
+        let reason = if asked.is_some() || permission { Reason::APPROVAL } else { Reason::QUESTION };
         // A question is most likely the last call's own; another call's end must not end the wait for it.
         let call = asked.or_else(|| {
             let newest = self.calls.iter().max_by_key(|(_, call)| call.number)?;
             Some(newest.0.clone())
         });
-        vec![AttentionEvent::new().at(at).reason(Some(reason)).id(call).into()]
+        self.dialog = Some((reason, call));
+        self.asks_again(at).into_iter().collect()
+    }
+
+    /// The dialog that waits, if there is one: what a turn does to the attention does not end it.
+    fn asks_again(&self, at: Option<Timestamp>) -> Option<Event> {
+        let (reason, call) = self.dialog.clone()?;
+        Some(AttentionEvent::new().at(at).reason(Some(reason)).id(call).into())
     }
 
     fn prompt_ended(&mut self, at: Option<Timestamp>) -> Vec<Event> {
-        if !std::mem::take(&mut self.prompted) {
-            return Vec::new();
+        let mut events = self.work_ended(Work::Component, TurnOutcome::Ok, at);
+        if self.dialog.take().is_some() {
+            events.push(AttentionEvent::new().at(at).into());
         }
-        vec![AttentionEvent::new().at(at).into()]
+        events
     }
 
     fn bus(&mut self, line: &BusEvent) -> Vec<Event> {

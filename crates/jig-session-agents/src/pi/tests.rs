@@ -15,7 +15,12 @@ fn begun() -> Bridge {
     let mut bridge = Bridge::new();
     hear(&mut bridge, &hello());
     bridge.idle(Some(true));
+    hear(&mut bridge, &page(Vec::new(), false));
     bridge
+}
+
+fn page(entries: Vec<Value>, more: bool) -> Value {
+    json!({"t": "entries", "id": 1, "entries": entries, "more": more})
 }
 
 fn event(name: &str, data: Value) -> Value {
@@ -194,13 +199,121 @@ fn a_dialog_in_a_turn_is_an_approval_or_a_question() {
 }
 
 #[test]
-fn a_dialog_outside_a_turn_or_of_our_own_is_none() {
-    let mut own = event("ui_prompt_start", json!({}));
-    assert_eq!(told(&mut begun(), [own.clone(), event("ui_prompt_end", json!({}))]), Vec::<Value>::new());
+fn a_dialog_is_attention_in_a_turn_or_out_of_it_unless_it_is_our_own() {
+    let (start, end) = (event("ui_prompt_start", json!({})), event("ui_prompt_end", json!({})));
+    let asks = json!({"event": "attention", "reason": "question"});
+    let ends = json!({"event": "attention", "reason": null});
+    assert_eq!(told(&mut begun(), [start.clone(), end.clone()]), [asks.clone(), ends.clone()]);
+    // One that outlives a turn's beginning and its end still waits.
+    let (begins, settles) = (event("agent_start", json!({})), event("agent_settled", json!({})));
+    let turn = |phase: &str| json!({"event": "turn", "phase": phase});
+    let settled = json!({"event": "turn", "phase": "settled", "outcome": "ok"});
+    let events = told(&mut begun(), [start.clone(), begins, settles, end.clone()]);
+    assert_eq!(events, [asks.clone(), turn("start"), asks.clone(), settled, asks.clone(), ends]);
+    // One that was open before the host knew whether Pi is idle.
+    let mut bridge = Bridge::new();
+    hear(&mut bridge, &hello());
+    told(&mut bridge, [start.clone()]);
+    assert_eq!(
+        bridge.idle(Some(true)).events.last().map(|event| Value::Object(event.to_document())),
+        Some(asks.clone())
+    );
+    let mut own = start;
     own["own"] = true.into();
-    let mut bridge = begun();
-    told(&mut bridge, [event("agent_start", json!({}))]);
-    assert_eq!(told(&mut bridge, [own, event("ui_prompt_end", json!({}))]), Vec::<Value>::new());
+    assert_eq!(told(&mut begun(), [own, end]), Vec::<Value>::new());
+}
+
+#[test]
+fn a_component_waits_for_whom_it_says() {
+    let shown = |blocked: Value| {
+        let mut line = event("ui_prompt_start", json!({"kind": "custom"}));
+        line["blocked"] = blocked;
+        told(&mut begun(), [line, event("ui_prompt_end", json!({}))])
+    };
+    let attention = |reason: &str| {
+        vec![json!({"event": "attention", "reason": reason}), json!({"event": "attention", "reason": null})]
+    };
+    assert_eq!(shown(json!("question")), attention("question"));
+    assert_eq!(shown(json!("permission")), attention("approval"));
+    assert_eq!(shown(json!("auth")), attention("question"));
+    // A loader: Pi works, and nobody is waited for.
+    let work =
+        [json!({"event": "turn", "phase": "start"}), json!({"event": "turn", "phase": "settled", "outcome": "ok"})];
+    assert_eq!(shown(Value::Null), work);
+}
+
+#[test]
+fn compactions_and_the_users_own_commands_are_work() {
+    let busy = json!({"event": "turn", "phase": "start"});
+    let idle = |outcome: &str| json!({"event": "turn", "phase": "settled", "outcome": outcome});
+    let compaction = |data: Value, end: &str| {
+        let lines = [event("session_before_compact", json!({"reason": "manual"})), event(end, data)];
+        let events = told(&mut begun(), lines).into_iter().filter(|event| event["event"] == "turn");
+        events.collect::<Vec<_>>()
+    };
+    assert_eq!(compaction(json!({}), "session_compact"), [busy.clone(), idle("ok")]);
+    assert_eq!(compaction(json!({"aborted": true}), "session_compact_failed"), [busy.clone(), idle("aborted")]);
+    assert_eq!(compaction(json!({"aborted": false}), "session_compact_failed"), [busy.clone(), idle("error")]);
+    let command = [event("user_bash", json!({})), event("user_bash_end", json!({}))];
+    assert_eq!(told(&mut begun(), command), [busy.clone(), idle("ok")]);
+    // Within a turn they change nothing; a command that outlives it keeps Pi at work.
+    let lines = [
+        event("agent_start", json!({})),
+        event("user_bash", json!({})),
+        event("session_before_compact", json!({})),
+        event("session_compact_failed", json!({})),
+        event("agent_settled", json!({})),
+        event("user_bash_end", json!({})),
+    ];
+    assert_eq!(told(&mut begun(), lines), [busy.clone(), idle("ok"), busy, idle("ok")]);
+    let failed = event("session_compact_failed", json!({}));
+    assert_eq!(told(&mut begun(), [failed]), Vec::<Value>::new(), "one that never began");
+}
+
+#[test]
+fn what_was_used_is_known_once_all_entries_have_come() {
+    let entry = json!({"id": "a", "type": "message", "role": "assistant",
+        "usage": {"input": 10, "output": 0, "totalTokens": 10, "cost": {"total": 0.5}}});
+    let live = event("message_end", json!({"message": {"role": "assistant", "usage": entry["usage"]}}));
+    let of = |total: u64, more: bool| {
+        let mut line = page(vec![entry.clone()], more);
+        line["total"] = total.into();
+        line
+    };
+    let usage = |events: Vec<Value>| {
+        let of_usage = events.into_iter().filter(|event| event["event"] == "usage");
+        of_usage.map(|event| (event["mode"].clone(), event["input"].clone())).collect::<Vec<_>>()
+    };
+    let mut bridge = Bridge::new();
+    hear(&mut bridge, &hello());
+    // A message of before the first page is in the pages.
+    assert_eq!(
+        usage(told(&mut bridge, [live.clone(), of(2, true), live.clone(), of(2, false)])),
+        [(json!("set"), json!(30))]
+    );
+    assert_eq!((bridge.missing(), usage(told(&mut bridge, [live.clone()]))), (None, vec![(json!("add"), json!(10))]));
+    // Lines were lost: nothing is known until all has been counted anew.
+    let lost = json!({"t": "lost", "lines": 3});
+    assert_eq!(usage(told(&mut bridge, [lost, live.clone(), of(2, false), live.clone()])), []);
+    assert_eq!(bridge.missing(), Some((1, 2)));
+    assert_eq!(usage(told(&mut bridge, [of(1, false), live])), [(json!("set"), json!(10)), (json!("add"), json!(10))]);
+}
+
+#[test]
+fn after_lost_lines_pi_is_asked_what_it_does() {
+    let lost = json!({"t": "lost", "lines": 1});
+    let ask = |before: &[&str], idle: bool| {
+        let mut bridge = begun();
+        for name in before {
+            hear(&mut bridge, &event(name, json!({})));
+        }
+        assert_eq!(hear(&mut bridge, &lost).ask_idle, Some(AskIdle::Now));
+        bridge.idle(Some(idle)).events.len()
+    };
+    let cases = [(&[][..], true, 0), (&[], false, 1), (&["agent_start"], true, 1), (&["agent_start"], false, 0)];
+    for (before, idle, events) in cases {
+        assert_eq!(ask(before, idle), events, "{before:?} {idle}");
+    }
 }
 
 #[test]
@@ -251,7 +364,6 @@ fn entries_come_page_by_page_and_count_what_was_used_meanwhile() {
         json!({"id": id, "type": "message", "role": "assistant", "at": "2026-11-29T18:18:49.385Z",
         "usage": {"input": tokens, "output": 0, "totalTokens": tokens, "cost": {"total": 0.5}}})
     };
-    let page = |entries: Vec<Value>, more: bool| json!({"t": "entries", "id": 1, "entries": entries, "more": more});
     let live = event(
         "message_end",
         json!({"message": {"role": "assistant", "usage": {"input": 5, "output": 0, "totalTokens": 5, "cost": {"total": 0.5}}}}),

@@ -85,7 +85,7 @@ impl Bridge {
             self.stop = stop;
         }
         let Some(used) = message.usage.as_ref().and_then(Tokens::read) else { return Vec::new() };
-        let mut events = vec![self.used(&used, at)];
+        let mut events: Vec<_> = self.used(&used, at).into_iter().collect();
         if role == "assistant" {
             self.tokens = Some(used.total);
             events.push(self.context(at));
@@ -98,16 +98,17 @@ impl Bridge {
         let summary = used.map_or(0, |used| used.output.saturating_mul(CHARS_PER_TOKEN));
         self.breakdown.compacted(summary);
         self.tokens = None;
-        let mut events: Vec<_> = used.iter().map(|used| self.used(used, at)).collect();
+        let mut events: Vec<_> = used.iter().filter_map(|used| self.used(used, at)).collect();
         events.push(ContextEvent::new().at(at).window(self.window).into());
         events
     }
 
-    fn used(&mut self, used: &Tokens, at: Option<Timestamp>) -> Event {
+    /// Adds to what is known. Until all entries have come nothing is: a part would look like the whole.
+    fn used(&mut self, used: &Tokens, at: Option<Timestamp>) -> Option<Event> {
         if let Some(reading) = &mut self.reading {
             reading.meanwhile(used);
         }
-        used.event(UsageMode::Add, at)
+        self.counted.then(|| used.event(UsageMode::Add, at))
     }
 
     /// The context as it is known now, with what fills it.

@@ -15,7 +15,7 @@ use jig_session_liveness::Processes;
 use jig_session_schema::event::{CapabilitiesEvent, Event, SessionEvent, ToolEvent, ToolPhase};
 use jig_session_schema::limits;
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::status::{AgentName, Answer, StateFrom, Status};
+use jig_session_schema::status::{AgentName, Answer, StateFrom, Status, Usage};
 
 use crate::Now;
 use crate::around::{self, Config, Named, Sources};
@@ -286,6 +286,14 @@ impl Publisher {
     pub fn answer(&mut self, answer: Answer) {
         if let Some(live) = &mut self.live {
             live.session.answer(answer);
+            live.dirty = true;
+        }
+    }
+
+    /// What the session has used is not known any more: events that would have told of it were lost.
+    pub fn forget_usage(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.session.status.usage = Usage::new();
             live.dirty = true;
         }
     }

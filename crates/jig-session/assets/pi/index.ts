@@ -19,11 +19,16 @@ const OFFER: { commands: any[]; unless: string[] } = { commands: [], unless: [] 
 const START_MS = 1000; // how long a session waits for the host's first answer
 const AFTER_START_MS = 100; // a Pi that waits for a person has its start behind it by then
 const STOP_MS = 1000; // how long session_shutdown waits for the host to end
-const RESTARTS = 3; // restarts of a crashed host, each after a longer pause
+const RESTARTS = 3; // restarts of a crashed host in a row, each after a longer pause
+const HEALTHY_MS = 60_000; // a host that lived so long begins a new row; after a full row the next one is tried so much later
 const ASK_MS = 250; // how long a prompt waits for the host
 const GUARD_MS = 2000; // how long an editing tool waits: only a machine that stands still needs it
-const QUEUE_MAX = 8 << 20; // bytes that may wait for a host that does not read
-const PAGE = 500; // entries a line
+const QUEUE_MAX = 8 << 20; // characters that may wait for a host that does not read
+const LINE_MAX = 1 << 20; // bytes of a line; the host takes no longer one
+const PAGE = 500; // entries a line, at most
+const PAGE_CHARS = 256 << 10; // characters a line of entries, about
+const PAGE_MS = 5; // as long as making a line of entries may keep Pi
+const BASH_MS = 200; // Pi does not say when a command of the user's has ended: its entry is looked for
 const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
 const NAME_UNITS = 128; // longer than this is no name of an action
 const PATH_UNITS = 4096; // longer than this is no path
@@ -33,13 +38,16 @@ const PATH_UNITS = 4096; // longer than this is no path
 const EVENTS: Record<string, string[]> = {
   session_start: ["reason", "previousSessionFile"],
   session_info_changed: ["name"],
+  session_before_compact: ["reason"],
   session_compact: ["reason", "compactionEntry.usage"],
+  session_compact_failed: ["reason", "aborted"],
   session_tree: ["newLeafId", "oldLeafId"],
   agent_start: [],
   agent_end: [],
   agent_settled: ["aborted"],
   ui_prompt_start: ["kind"],
   ui_prompt_end: ["kind"],
+  user_bash: [],
   message_end: [
     "message.role", "message.customType", "message.usage", "message.provider", "message.model",
     "message.stopReason", "message.toolCallId", "message.toolName", "message.isError",
@@ -65,6 +73,7 @@ const CALLS = new Set([
   "pi.sendUserMessage", "ctx.isIdle", "ctx.ui.notify",
 ]);
 const LOST = "jig-session ended before it answered and is being started anew; what was asked may have been done: look before asking again";
+const UNREAD = "jig-session does not take this: it is too long, or too much waits for it already";
 const ENDED = "jig-session is not running in this session any more; reloading Pi starts it again";
 const SWITCHES = "jig-session.switches";
 const NOTICE = "jig-session.notice"; // a message that tells of mail
@@ -122,6 +131,14 @@ function piVersion(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+// The version that runs, whatever an upgrade in place has put there since: it is read once a process.
+function runningVersion(): string | undefined {
+  const known = globalThis as any;
+  const key = Symbol.for("jig-session.pi-version");
+  if (!(key in known)) known[key] = piVersion();
+  return known[key];
 }
 
 // Text of a run. Pi sends what extensions write to process.stdout to its stderr; the run's own text goes to stdout.
@@ -262,6 +279,7 @@ export default function (pi: ExtensionAPI) {
   const command = disabled("jig-session") ? undefined : hostCommand();
   if (!command || shared[owner]) return;
   shared[owner] = true;
+  const version = runningVersion();
   const withoutBus = disabled("session-bus");
 
   let ctx: ExtensionContext; // the newest context Pi handed out
@@ -279,6 +297,7 @@ export default function (pi: ExtensionAPI) {
   let sectionsTold = false; // the host knows the prompt by its sections
   const readMail = new Set<string>(); // mail that was read elsewhere than with the tool
   let said = ""; // lines that have not left yet
+  let lost = 0; // lines that could not leave since the host was last told of such
   let leaving: NodeJS.Immediate | undefined;
   let nextId = 1;
   const waiting = new Map<string, Answer>();
@@ -287,6 +306,7 @@ export default function (pi: ExtensionAPI) {
   const guidelines: Record<string, string[]> = {}; // of the tools registered here
   let panel: { lines: string[]; done: (value: any) => void; tui: any } | undefined;
   let ownPanel = false; // the dialog Pi is about to tell of is ours
+  let blocked: string | null | undefined; // what the component Pi is about to tell of waits for; null: for nobody
 
   // Lines leave in the order in which they were said.
   const flush = () => {
@@ -294,18 +314,45 @@ export default function (pi: ExtensionAPI) {
     leaving = undefined;
     const text = said;
     said = "";
-    if (text && child?.stdin?.writable && child.stdin.writableLength <= QUEUE_MAX) child.stdin.write(text);
+    if (text && child?.stdin?.writable) child.stdin.write(text);
   };
-  // What Pi tells of leaves once Pi waits for something: its run need not wait for a pipe.
-  const sendSoon = (line: unknown) => {
-    if (!child && !later) return;
-    said += `${JSON.stringify(line)}\n`;
+  const hasRoom = () => (child?.stdin?.writableLength ?? 0) + said.length <= QUEUE_MAX;
+  // What had to be left out is told as soon as there is room: the host then counts anew.
+  const tellLost = () => {
+    if (lost === 0 || !hasRoom()) return;
+    said += `${JSON.stringify({ t: "lost", lines: lost })}\n`;
+    lost = 0;
+  };
+  // What Pi tells of leaves once Pi waits for something: its run need not wait for a pipe. False: it will not leave.
+  const sendSoon = (line: unknown): boolean => {
+    if (!child && !later) return false;
+    const text = JSON.stringify(line);
+    tellLost();
+    if (!hasRoom() || (text.length > LINE_MAX / 3 && Buffer.byteLength(text) > LINE_MAX)) {
+      lost += 1;
+      return false;
+    }
+    said += `${text}\n`;
     if (child) leaving ??= setImmediate(flush);
+    return true;
   };
-  const send = (line: unknown) => {
-    sendSoon(line);
+  const send = (line: unknown): boolean => {
+    const leaves = sendSoon(line);
     flush();
+    return leaves;
   };
+  // Until what was written has left, or the host has ended.
+  const drained = (pipe: NonNullable<ChildProcess["stdin"]>) =>
+    new Promise<void>((resolve) => {
+      if (!pipe.writableNeedDrain || pipe.destroyed) return void setImmediate(resolve);
+      const done = () => {
+        pipe.off("drain", done);
+        pipe.off("close", done);
+        resolve();
+      };
+      pipe.on("drain", done);
+      pipe.on("close", done);
+    });
 
   // The host must not keep Pi alive, but an answer Pi waits for must: in print mode nothing else
   // keeps the event loop running, and Node would end in the middle of the tool call.
@@ -336,7 +383,7 @@ export default function (pi: ExtensionAPI) {
       if (!child) return reject(new Error(ENDED));
       waiting.set(id, { resolve, reject, update });
       hold();
-      send({ t: kind, id, ...line });
+      if (!send({ t: kind, id, ...line })) settle(id)?.reject(new Error(UNREAD));
     });
 
   // A call that comes before the first host has been started starts it. One that comes while a crashed host is started
@@ -361,7 +408,7 @@ export default function (pi: ExtensionAPI) {
       };
       waiting.set(id, { resolve: end, reject: () => end() });
       hold();
-      send({ t: kind, id, ...line });
+      if (!send({ t: kind, id, ...line })) settle(id)?.resolve(undefined);
     });
 
   const offers = () => ({
@@ -520,18 +567,35 @@ export default function (pi: ExtensionAPI) {
     return await value.apply(self, line.args ?? []);
   };
 
+  // A long session has hundreds of thousands of entries: each line waits for the one before it to leave, and between two
+  // Pi does whatever it has to do. Their number comes with them, so that the host knows when it has all; and with the
+  // first the switches, which prompts wait for.
   const sendEntries = async (id: unknown) => {
-    const mine = child;
+    const pipe = child?.stdin;
     const manager = ctx.sessionManager as any;
     const entries = manager.getEntries();
     const live = manager.buildContextEntries ? new Set<string>(manager.buildContextEntries().map((entry: any) => entry.id)) : undefined;
+    const switches = entries.findLast((entry: any) => entry.type === "custom" && entry.customType === SWITCHES)?.data;
     const paths = new Map<string, string>();
-    for (let from = 0; child === mine && (from === 0 || from < entries.length); from += PAGE) {
-      const page = entries.slice(from, from + PAGE).map((entry: any) => reduce(entry, paths, live));
-      sectionsTold ||= page.some((entry: any) => entry.sections && entry.inContext !== false);
-      send({ t: "entries", id, entries: page, more: from + PAGE < entries.length });
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    let next = 0;
+    do {
+      if (!pipe || child?.stdin !== pipe) return;
+      const isFirst = next === 0;
+      const until = performance.now() + PAGE_MS;
+      const page: string[] = [];
+      let size = 0;
+      while (next < entries.length && page.length < PAGE && size < PAGE_CHARS && (page.length === 0 || performance.now() < until)) {
+        const reduced = reduce(entries[next++], paths, live);
+        sectionsTold ||= reduced.sections !== undefined && reduced.inContext !== false;
+        const text = JSON.stringify(reduced);
+        page.push(text);
+        size += text.length;
+      }
+      const rest = JSON.stringify({ more: next < entries.length, total: entries.length, switches: isFirst ? switches : undefined });
+      said += `{"t":"entries","id":${JSON.stringify(id ?? null)},"entries":[${page.join(",")}],${rest.slice(1)}\n`;
+      flush();
+      await drained(pipe);
+    } while (next < entries.length);
   };
 
   const handle = async (line: any) => {
@@ -600,7 +664,7 @@ export default function (pi: ExtensionAPI) {
       t: "hello",
       protocol: PROTOCOL,
       bridge: BRIDGE,
-      pi: piVersion(),
+      pi: version,
       reason,
       pid: process.pid,
       cwd: ctx.cwd,
@@ -633,7 +697,13 @@ export default function (pi: ExtensionAPI) {
     quiet = undefined;
     sectionsTold = false;
     hold();
+    const born = performance.now();
     mine.stdin?.on("error", () => {});
+    mine.stdin?.on("drain", () => {
+      if (child !== mine || lost === 0) return;
+      tellLost();
+      flush();
+    });
     mine.stdout?.on("error", () => {});
     mine.stdout?.setEncoding("utf8");
     mine.stdout?.on("data", (data: string) => {
@@ -654,10 +724,20 @@ export default function (pi: ExtensionAPI) {
       if (child !== mine) return;
       child = undefined;
       said = "";
+      lost = 0;
       ready?.();
+      if (performance.now() - born > HEALTHY_MS) restarts = 0;
       const again = !closing && restarts < RESTARTS;
       failWaiting(again ? LOST : ENDED);
-      if (!again) return;
+      if (closing) return;
+      if (!again) {
+        // What keeps it from living may pass. Nobody waits for so late a try.
+        restarts = 0;
+        setTimeout(() => {
+          if (!closing && !child && !restart) void start("restart");
+        }, HEALTHY_MS).unref();
+        return;
+      }
       let begun = () => {};
       const done = new Promise<void>((resolve) => (begun = resolve));
       const timer = setTimeout(async () => {
@@ -694,14 +774,14 @@ export default function (pi: ExtensionAPI) {
 
   // A host that starts beside Pi slows Pi's start down. It waits for the end of it where a person or a program has yet to
   // say something; what comes sooner starts it.
-  const startLater = (reason: string) => {
+  const startLater = (reason: string, after = AFTER_START_MS) => {
     let starting: Promise<void> | undefined;
     const begin = async () => {
       clearTimeout(mine.timer);
       await start(reason);
       if (later === mine) later = undefined;
     };
-    const mine = { start: () => (starting ??= begin()), timer: setTimeout(() => void mine.start(), AFTER_START_MS) };
+    const mine = { start: () => (starting ??= begin()), timer: setTimeout(() => void mine.start(), after) };
     mine.timer.unref();
     later = mine;
   };
@@ -716,15 +796,57 @@ export default function (pi: ExtensionAPI) {
     if (name === "ui_prompt_start" || name === "ui_prompt_end") {
       const own = ownPanel || undefined;
       if (name === "ui_prompt_end") ownPanel = false;
-      return { own };
+      return { own, blocked: event.kind === "custom" ? blocked : undefined };
     }
     return undefined;
   };
+
+  // A component of another extension may be a loader as well as a question; whether it waits for a person, it says in
+  // its options, which Pi's event leaves out.
+  const watchCustom = (ui: any) => {
+    if (typeof ui?.custom !== "function" || ui[owner]) return;
+    const custom = ui.custom;
+    try {
+      ui[owner] = true;
+      ui.custom = function (factory: any, options: any) {
+        blocked = options?.blocked?.kind ?? null;
+        return custom.call(this, factory, options);
+      };
+    } catch {
+      // Then every component counts as a question.
+    }
+  };
+
+  // A command of the user's has ended when its entry is there. Pi keeps it back while the model answers.
+  const watchBash = () => {
+    const mine = child;
+    const began = Date.now();
+    const timer = setInterval(() => {
+      try {
+        const leaf = (ctx.sessionManager as any).getLeafEntry?.();
+        const isThere = leaf?.message?.role === "bashExecution" && leaf.message.timestamp >= began;
+        if (!isThere && !closing && child === mine) return;
+        clearInterval(timer);
+        if (isThere) tellEvent("user_bash_end", {}, ctx);
+      } catch {
+        clearInterval(timer); // Pi has replaced this session
+      }
+    }, BASH_MS);
+    timer.unref();
+  };
+
+  const tellEvent = (name: string, picked: any, eventCtx: ExtensionContext, more?: any) =>
+    sendSoon({
+      t: "event", event: name, at: Date.now(), data: picked, ...more,
+      idle: eventCtx.isIdle(), pending: eventCtx.hasPendingMessages(),
+      usage: WITH_USAGE.has(name) ? (eventCtx.getContextUsage() ?? null) : undefined,
+    });
 
   const on = pi.on.bind(pi) as unknown as (name: string, handler: (event: any, ctx: ExtensionContext) => Promise<any>) => void;
 
   on("session_start", async (event, eventCtx) => {
     ctx = eventCtx;
+    watchCustom(ctx.ui);
     closing = false;
     shared[owner] = true;
     if (child || later) return; // Pi before 0.80 may say it twice
@@ -761,11 +883,10 @@ export default function (pi: ExtensionAPI) {
         const value = picked.args?.[argument];
         if (value !== undefined && (typeof value !== "string" || value.length > most)) delete picked.args[argument];
       }
-      sendSoon({
-        t: "event", event: name, at: Date.now(), data: picked, ...extras(name, event),
-        idle: eventCtx.isIdle(), pending: eventCtx.hasPendingMessages(),
-        usage: WITH_USAGE.has(name) ? (eventCtx.getContextUsage() ?? null) : undefined,
-      });
+      // An extension that asks at the session's start keeps our own start waiting until it is answered.
+      if (name === "ui_prompt_start" && !child && !later && !closing) startLater("startup", 0);
+      tellEvent(name, picked, eventCtx, extras(name, event));
+      if (name === "user_bash") watchBash();
     });
   }
   for (const [name, fields] of Object.entries(BUS_EVENTS)) {
@@ -783,7 +904,8 @@ export default function (pi: ExtensionAPI) {
     if (!mine) return;
     failWaiting("the session is ending");
     const ended = new Promise<void>((resolve) => mine.once("exit", () => resolve()));
-    send({ t: "bye", reason: event.reason, target: event.targetSessionFile ?? null });
+    said += `${JSON.stringify({ t: "bye", reason: event.reason, target: event.targetSessionFile ?? null })}\n`;
+    flush();
     mine.stdin?.end();
     mine.ref();
     let timer: any;

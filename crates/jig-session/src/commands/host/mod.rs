@@ -190,7 +190,18 @@ impl Host {
             ToHost::Return(outcome) => self.returned(outcome, now),
             ToHost::Entries(page) => {
                 self.tell(line, now)?;
-                if !page.more && self.stage == Stage::Greeted { self.restore() } else { Ok(()) }
+                if let Some((come, total)) = self.bridge.missing() {
+                    self.uncounted(&format!("{come} of {total} entries of the session came"));
+                }
+                // A bridge that says how many there are brings the switches with the first of them: prompts and requests
+                // need not wait for the rest.
+                let knows_switches = !page.more || page.total.is_some();
+                if knows_switches && self.stage == Stage::Greeted { self.restore() } else { Ok(()) }
+            }
+            ToHost::Lost(lost) => {
+                self.tell(line, now)?;
+                self.uncounted(&format!("{} lines of the bridge did not come", lost.lines));
+                self.link.entries()
             }
             ToHost::Bye(bye) => {
                 self.tell(line, now)?;
@@ -263,6 +274,13 @@ impl Host {
             }
             None => Ok(()),
         }
+    }
+
+    /// What was used is not known any more: a part would look like the whole.
+    fn uncounted(&mut self, why: &str) {
+        self.publisher.forget_usage();
+        let session = self.bridge.session();
+        self.log.write("lost", &format!("{why}: what session {session} used is unknown until all is counted anew"));
     }
 
     /// After a start, a reload or a resume: what was switched in this session is switched again.
