@@ -28,6 +28,7 @@ const LINE_MAX = 1 << 20; // bytes of a line; the host takes no longer one
 const PAGE = 500; // entries a line, at most
 const PAGE_CHARS = 256 << 10; // characters a line of entries, about
 const PAGE_MS = 5; // as long as making a line of entries may keep Pi
+const STEPS = 2000; // entries that are walked at once
 const BASH_MS = 200; // Pi does not say when a command of the user's has ended: its entry is looked for
 const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
 const NAME_UNITS = 128; // longer than this is no name of an action
@@ -65,8 +66,6 @@ const BUS_EVENTS: Record<string, string[]> = {
   "subagents:completed": ["id", "type"],
   "subagents:failed": ["id", "type"],
 };
-// Pi builds its whole context for this estimate, so it is asked for where the context itself changes, which is rare.
-const WITH_USAGE = new Set(["session_compact", "model_select"]);
 const GUARDED = new Set(["edit", "write"]);
 const CALLS = new Set([
   "pi.getActiveTools", "pi.setActiveTools", "pi.appendEntry", "pi.setSessionName", "pi.sendMessage",
@@ -567,6 +566,27 @@ export default function (pi: ExtensionAPI) {
     return await value.apply(self, line.args ?? []);
   };
 
+  // The entries that Pi's buildContextEntries gives, which would keep Pi for as long as it takes to walk all of a long
+  // session: the path from the leaf up to the newest compaction, and what that one has kept.
+  const contextIds = async (manager: any): Promise<Set<string> | undefined> => {
+    if (!manager.buildContextEntries) return undefined;
+    const ids = new Set<string>();
+    const before: string[] = [];
+    let compaction: any;
+    let steps = 0;
+    for (let entry = manager.getLeafEntry(); entry; entry = entry.parentId ? manager.getEntry(entry.parentId) : undefined) {
+      if (!compaction) ids.add(entry.id);
+      else if (entry.message?.role !== "system") before.push(entry.id);
+      if (compaction && entry.id === compaction.firstKeptEntryId) {
+        before.forEach((id) => ids.add(id));
+        break;
+      }
+      if (!compaction && entry.type === "compaction") compaction = entry;
+      if (++steps % STEPS === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return ids;
+  };
+
   // A long session has hundreds of thousands of entries: each line waits for the one before it to leave, and between two
   // Pi does whatever it has to do. Their number comes with them, so that the host knows when it has all; and with the
   // first the switches, which prompts wait for.
@@ -574,7 +594,7 @@ export default function (pi: ExtensionAPI) {
     const pipe = child?.stdin;
     const manager = ctx.sessionManager as any;
     const entries = manager.getEntries();
-    const live = manager.buildContextEntries ? new Set<string>(manager.buildContextEntries().map((entry: any) => entry.id)) : undefined;
+    const live = await contextIds(manager);
     const switches = entries.findLast((entry: any) => entry.type === "custom" && entry.customType === SWITCHES)?.data;
     const paths = new Map<string, string>();
     let next = 0;
@@ -676,7 +696,7 @@ export default function (pi: ExtensionAPI) {
       agentDir: process.env.PI_CODING_AGENT_DIR || undefined,
       model: ctx.model && { provider: ctx.model.provider, id: ctx.model.id, name: ctx.model.name, contextWindow: ctx.model.contextWindow },
       thinking: pi.getThinkingLevel(),
-      usage: ctx.getContextUsage() ?? null,
+      usage: null, // Pi walks the whole session for its estimate; the window is the model's
       ...now,
     };
   };
@@ -839,7 +859,6 @@ export default function (pi: ExtensionAPI) {
     sendSoon({
       t: "event", event: name, at: Date.now(), data: picked, ...more,
       idle: eventCtx.isIdle(), pending: eventCtx.hasPendingMessages(),
-      usage: WITH_USAGE.has(name) ? (eventCtx.getContextUsage() ?? null) : undefined,
     });
 
   const on = pi.on.bind(pi) as unknown as (name: string, handler: (event: any, ctx: ExtensionContext) => Promise<any>) => void;
