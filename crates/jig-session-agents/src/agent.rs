@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Figures};
 use crate::file::{File, Folder};
 use crate::meaning::{Meaning, Notice};
 use crate::payload::PayloadForm;
@@ -60,6 +60,9 @@ pub struct Agent {
     pub record: Option<ProcessRecord>,
     /// What it writes down of a session's state by itself. None where its hooks tell all that it knows.
     pub evidence: Option<Evidence>,
+    /// Where it writes down its model, tokens and cost, for what its hooks do not tell of them. It is read when a turn has
+    /// ended.
+    pub figures: Option<Figures>,
     /// The name under which its screens are listed; none when no screen of it is known.
     pub screen: Option<&'static str>,
 }

@@ -50,6 +50,7 @@ pub const AGENT: Agent = Agent {
     replies: Replies { deny: Some(forms::decision_deny), context: None, hold: None },
     record: None,
     evidence: None,
+    figures: None,
     screen: Some("agy"),
 };
 

@@ -1,11 +1,12 @@
 //! Claude Code.
 
+use jig_session_schema::event::Event;
 use jig_session_schema::status::{Reason, State};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, ProcessRecord, Program, Seen, Turns};
-use crate::evidence::{About, Evidence, Finding, Place};
+use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::Notice;
@@ -79,6 +80,7 @@ pub const AGENT: Agent = Agent {
     replies: forms::REPLIES,
     record: Some(ProcessRecord { folder: "sessions", session: session_of }),
     evidence: Some(Evidence { place: Place::ProcessRecord, read: evidence }),
+    figures: Some(Figures { place: Place::Transcript, read: figures }),
     screen: Some("claude"),
 };
 
@@ -145,6 +147,21 @@ fn evidence(bytes: &[u8], about: &About<'_>) -> Option<Finding> {
         }
         _ => return None,
     })
+}
+
+/// The context as the last answer had it. The status line tells it too, with the window; runs without a terminal have no
+/// status line.
+fn figures(bytes: &[u8]) -> Vec<Event> {
+    let context = last_line(bytes, &["\"usage\""], |line| {
+        // A subagent's context is not the session's.
+        let usage = &line["message"]["usage"];
+        if line["type"] != "assistant" || line["isSidechain"] == true || !usage.is_object() {
+            return None;
+        }
+        let parts = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+        context(Some(parts.iter().filter_map(|part| usage[*part].as_u64()).sum()), None)
+    });
+    context.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -28,5 +28,6 @@ pub const AGENT: Agent = Agent {
     replies: forms::SILENT,
     record: None,
     evidence: None,
+    figures: None,
     screen: Some("codewith"),
 };

@@ -1,9 +1,10 @@
 //! OpenAI Codex CLI.
 
+use jig_session_schema::event::{Event, UsageEvent, UsageMode};
 use jig_session_schema::status::{Reason, State};
 
 use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Program, Seen, Turns};
-use crate::evidence::{About, Evidence, Finding, Place, last_line, time_of};
+use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 
@@ -57,6 +58,7 @@ pub const AGENT: Agent = Agent {
     replies: forms::REPLIES,
     record: None,
     evidence: Some(Evidence { place: Place::Transcript, read: evidence }),
+    figures: Some(Figures { place: Place::Transcript, read: figures }),
     screen: Some("codex"),
 };
 
@@ -71,4 +73,22 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
             _ => None,
         }
     })
+}
+
+/// The sums of the session and the context of the last request. Codex tells no cost.
+fn figures(bytes: &[u8]) -> Vec<Event> {
+    let found = last_line(bytes, &["token_count"], |line| {
+        let info = &line["payload"]["info"];
+        let total = &info["total_token_usage"];
+        let usage = UsageEvent::new()
+            .mode(UsageMode::Set)
+            .input(total["input_tokens"].as_u64())
+            .output(total["output_tokens"].as_u64())
+            .cache_read(total["cached_input_tokens"].as_u64())
+            .cache_write(total["cache_write_input_tokens"].as_u64());
+        let window = info["model_context_window"].as_u64();
+        let context = context(info["last_token_usage"]["input_tokens"].as_u64(), window);
+        total.is_object().then(|| [Some(usage.into()), context])
+    });
+    found.into_iter().flatten().flatten().collect()
 }

@@ -1,11 +1,11 @@
 //! GitHub Copilot CLI.
 
-use jig_session_schema::event::{ToolOutcome, TurnOutcome};
+use jig_session_schema::event::{Event, ToolOutcome, TurnOutcome};
 use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
-use crate::evidence::{About, Evidence, Finding, Place, last_line, time_of};
+use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, model, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::{Meaning, Notice};
@@ -77,6 +77,10 @@ pub const AGENT: Agent = Agent {
     evidence: Some(Evidence {
         place: Place::Below(|session| format!("session-state/{session}/events.jsonl")),
         read: evidence,
+    }),
+    figures: Some(Figures {
+        place: Place::Below(|session| format!("session-state/{session}/events.jsonl")),
+        read: figures,
     }),
     screen: Some("copilot"),
 };
@@ -169,4 +173,14 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
             _ => None,
         }
     })
+}
+
+/// The model and the context of the last request. The sums of a session are told at its end only.
+fn figures(bytes: &[u8]) -> Vec<Event> {
+    let found = last_line(bytes, &["session.usage_record"], |line| {
+        let usage = &line["data"]["usage"];
+        let tokens = usage["inputTokens"].as_u64().filter(|_| !line["agentId"].is_string())?;
+        Some([model(&usage["model"]), context(Some(tokens), usage["maxPromptTokens"].as_u64())])
+    });
+    found.into_iter().flatten().flatten().collect()
 }

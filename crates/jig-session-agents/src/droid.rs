@@ -63,5 +63,6 @@ pub const AGENT: Agent = Agent {
     replies: forms::REPLIES,
     record: None,
     evidence: None,
+    figures: None,
     screen: None,
 };

@@ -1,6 +1,8 @@
 //! An agent's own evidence of a session's state, for what its hooks do not tell: a denial, Esc, an approval.
 
-use jig_session_schema::status::{Attention, Reason, State, StateFrom, Status};
+use jig_session_schema::event::{ContextEvent, Event, ModelEvent};
+use jig_session_schema::shape::Patch;
+use jig_session_schema::status::{Attention, Model, Reason, State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
@@ -14,6 +16,15 @@ pub struct Evidence {
     pub place: Place,
     /// What the end of it says: at most [`TAIL`] bytes, beginning anywhere.
     pub read: fn(&[u8], &About<'_>) -> Option<Finding>,
+}
+
+/// Where an agent writes down its model, tokens and cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    /// Where.
+    pub place: Place,
+    /// What the end of it says, as `model`, `usage` and `context` events: at most [`TAIL`] bytes, beginning anywhere.
+    pub read: fn(&[u8]) -> Vec<Event>,
 }
 
 /// Where an agent writes down what its session does.
@@ -86,11 +97,7 @@ pub fn reconciled(status: &Status, finding: &Finding, from: &StateFrom) -> Optio
 
 /// What the last line says that says anything. Only lines that hold one of the words are parsed; the first line of a
 /// tail may be cut, and is passed over where it is no JSON.
-pub(crate) fn last_line(
-    bytes: &[u8],
-    words: &[&str],
-    mut says: impl FnMut(&Value) -> Option<Finding>,
-) -> Option<Finding> {
+pub(crate) fn last_line<T>(bytes: &[u8], words: &[&str], mut says: impl FnMut(&Value) -> Option<T>) -> Option<T> {
     bytes.rsplit(|byte| *byte == b'\n').find_map(|line| {
         let text = std::str::from_utf8(line).ok()?;
         if !words.iter().any(|word| text.contains(word)) {
@@ -103,4 +110,15 @@ pub(crate) fn last_line(
 /// The `timestamp` of a line.
 pub(crate) fn time_of(line: &Value) -> Option<Timestamp> {
     Timestamp::parse(line["timestamp"].as_str()?)
+}
+
+/// Tokens in the context, and the model's window where it is told.
+pub(crate) fn context(tokens: Option<u64>, window: Option<u64>) -> Option<Event> {
+    tokens.map(|tokens| ContextEvent::new().tokens(Some(tokens)).window(window).into())
+}
+
+/// The model, by its id.
+pub(crate) fn model(id: &Value) -> Option<Event> {
+    let id = id.as_str().filter(|id| !id.is_empty())?;
+    Some(ModelEvent::new().model(Patch::Set(Model::new().id(id.to_owned()))).into())
 }

@@ -1,11 +1,11 @@
 //! Gemini CLI.
 
-use jig_session_schema::event::{ToolOutcome, TurnOutcome};
+use jig_session_schema::event::{Event, ToolOutcome, TurnOutcome};
 use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
 use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
-use crate::evidence::{About, Evidence, Finding, Place, last_line, time_of};
+use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, model, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::{Meaning, Notice};
@@ -63,6 +63,7 @@ pub const AGENT: Agent = Agent {
     },
     record: None,
     evidence: Some(Evidence { place: Place::Transcript, read: evidence }),
+    figures: Some(Figures { place: Place::Transcript, read: figures }),
     screen: Some("gemini"),
 };
 
@@ -106,4 +107,13 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
         };
         Some(Finding { at: time_of(line)?, state: State::Idle, reason, background: None })
     })
+}
+
+/// The model of the last answer and the context it had. Gemini tells no window and no cost.
+fn figures(bytes: &[u8]) -> Vec<Event> {
+    let found = last_line(bytes, &["\"gemini\""], |line| {
+        let tokens = line["tokens"]["input"].as_u64().filter(|_| line["type"] == "gemini")?;
+        Some([model(&line["model"]), context(Some(tokens), None)])
+    });
+    found.into_iter().flatten().flatten().collect()
 }

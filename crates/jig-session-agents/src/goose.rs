@@ -63,6 +63,7 @@ pub const AGENT: Agent = Agent {
     },
     record: None,
     evidence: None,
+    figures: None,
     screen: None,
 };
 

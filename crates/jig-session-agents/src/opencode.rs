@@ -50,6 +50,7 @@ pub const AGENT: Agent = Agent {
     },
     record: None,
     evidence: None,
+    figures: None,
     screen: Some("opencode"),
 };
 

@@ -4,6 +4,7 @@ use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Pr
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::Notice;
+use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("QWEN_HOME", "")), home: ".qwen" };
 const SETTINGS: File = File { folder: FOLDER, name: "settings.json" };
@@ -53,7 +54,7 @@ pub const AGENT: Agent = Agent {
     questions: &["ask_user_question"],
     calls_create: true,
     calls_answer: true,
-    payload: Some(&forms::SNAKE),
+    payload: Some(&PAYLOAD),
     editors: &[
         ("write_file", "written"),
         ("edit", "edited"),
@@ -65,5 +66,30 @@ pub const AGENT: Agent = Agent {
     replies: forms::REPLIES,
     record: None,
     evidence: None,
+    figures: None,
     screen: Some("qwen"),
+};
+
+/// Claude Code's fields, and what a turn's end says of the context.
+const PAYLOAD: PayloadForm = PayloadForm {
+    keys: &[
+        ("session_id", Field::Session),
+        ("hook_event_name", Field::Event),
+        ("cwd", Field::Cwd),
+        ("transcript_path", Field::Transcript),
+        ("model", Field::Model),
+        ("source", Field::Source),
+        ("reason", Field::Reason),
+        ("tool_name", Field::Tool),
+        ("tool_use_id", Field::Call),
+        ("tool_input", Field::Arguments),
+        ("notification_type", Field::Notification),
+        ("agent_id", Field::Subagent),
+        ("stop_hook_active", Field::StopHookActive),
+        ("background_tasks", Field::Background),
+        ("is_interrupt", Field::Interrupted),
+        ("trigger", Field::Trigger),
+        ("input_tokens", Field::ContextTokens),
+        ("context_limit", Field::ContextWindow),
+    ],
 };

@@ -10,7 +10,7 @@ use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::event::Event;
 use jig_session_schema::status::{State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One recorded run of an agent.
 struct Recording {
@@ -359,5 +359,36 @@ fn nothing_that_was_said_or_done_is_published() {
                 }
             }
         }
+    }
+}
+
+/// What each agent's own record says of its figures once all of it is written.
+#[test]
+fn the_figures_are_those_of_the_agents_own_record() {
+    let table = [
+        ("codex", json!({ "tokens": 2421, "window": 258_400 }), json!(null)),
+        ("gemini", json!({ "tokens": 2421, "window": null }), json!("gemini-2.5-pro")),
+        ("copilot", json!({ "tokens": 2421, "window": 922_000 }), json!("gpt-5.4")),
+    ];
+    for (name, context, model) in table {
+        let recording = RECORDINGS.iter().find(|recording| recording.agent == name).unwrap();
+        let figures = named(name).unwrap().figures.unwrap();
+        let bytes = joined(lines(recording.record).collect::<Vec<_>>().iter());
+        let tail = &bytes[bytes.len().saturating_sub(usize::try_from(TAIL).unwrap())..];
+        let mut session = Session::default();
+        let occurrence = Occurrence {
+            at: Timestamp::from_epoch_ms(0),
+            order: Order::Arrival,
+            from: StateFrom::EVENT,
+            repo: &|_| None,
+        };
+        for event in (figures.read)(tail) {
+            session.apply(&event, &occurrence);
+        }
+        let document = Value::Object(session.status.to_document());
+        assert_eq!(document["context"]["tokens"], context["tokens"], "{name}");
+        assert_eq!(document["context"]["window"], context["window"], "{name}");
+        assert_eq!(document["model"]["id"], model, "{name}");
+        assert_eq!(document["usage"]["input"].is_number(), name == "codex", "{name}");
     }
 }

@@ -5,10 +5,12 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use jig_session_agents::{About, Agent, Evidence, Place, TAIL, named, reconciled};
+use jig_session_agents::{About, Agent, Place, TAIL, named, reconciled};
 use jig_session_atomic::open_file;
+use jig_session_schema::event::Event;
 use jig_session_schema::row::{Row, Source};
 use jig_session_schema::status::{StateFrom, Status};
+use jig_session_schema::time::Timestamp;
 use jig_session_store::Session;
 
 use crate::view;
@@ -35,8 +37,9 @@ fn corrected(row: &Row) -> Option<Status> {
         return None;
     }
     let status = view::status(row)?;
-    let path = path(agent, &evidence, &status)?;
-    let bytes = tail(&path, &status)?;
+    let path = path(agent, &evidence.place, &status)?;
+    // What was written before the state was set cannot be newer.
+    let bytes = tail(&path, status.state_at)?;
     let start = status.process.as_ref().and_then(|process| process.start.as_deref());
     let start = start.and_then(|start| start.rsplit(':').next());
     let finding = (evidence.read)(&bytes, &About { session: &status.session, start })?;
@@ -49,9 +52,9 @@ fn is_hooks(from: &StateFrom) -> bool {
 }
 
 /// Where the evidence of a session lies. Ids are whatever a payload said: one that is no plain name names no file.
-fn path(agent: &Agent, evidence: &Evidence, status: &Status) -> Option<PathBuf> {
+fn path(agent: &Agent, place: &Place, status: &Status) -> Option<PathBuf> {
     let folder = || Some(Path::new(&status.agent_dir)).filter(|folder| folder.is_absolute());
-    let path = match evidence.place {
+    let path = match place {
         Place::ProcessRecord => folder()?.join(agent.record?.folder).join(format!("{}.json", status.pid?)),
         Place::Transcript => PathBuf::from(status.transcript.as_deref()?),
         Place::Below(below) => {
@@ -65,10 +68,10 @@ fn path(agent: &Agent, evidence: &Evidence, status: &Status) -> Option<PathBuf> 
     path.is_absolute().then_some(path)
 }
 
-/// The end of a file that was written after the state was set; what was written before cannot be newer.
-fn tail(path: &Path, status: &Status) -> Option<Vec<u8>> {
+/// The end of a file; `None` if it was last changed before that time.
+fn tail(path: &Path, since: Option<Timestamp>) -> Option<Vec<u8>> {
     let (mut file, stamp) = open_file(path).ok()?;
-    if status.state_at.is_some_and(|at| stamp.modified_ms() < at.epoch_ms()) {
+    if since.is_some_and(|since| stamp.modified_ms() < since.epoch_ms()) {
         return None;
     }
     let length = file.metadata().ok()?.len();
@@ -76,4 +79,13 @@ fn tail(path: &Path, status: &Status) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// What an agent has written down of the model, the tokens and the cost of a session.
+pub(crate) fn figures(agent: &Agent, status: &Status) -> Vec<Event> {
+    let read = agent.figures.and_then(|figures| {
+        let bytes = tail(&path(agent, &figures.place, status)?, None)?;
+        Some((figures.read)(&bytes))
+    });
+    read.unwrap_or_default()
 }

@@ -38,6 +38,7 @@ pub const AGENT: Agent = Agent {
     replies: Replies { deny: Some(|reason| json!({ "block": true, "reason": reason })), context: None, hold: None },
     record: None,
     evidence: None,
+    figures: None,
     screen: Some("pi"),
 };
 

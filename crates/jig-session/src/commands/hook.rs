@@ -10,7 +10,7 @@ use jig_session_agents::{Agent, Field, Payload};
 use jig_session_atomic::PrivateDir;
 use jig_session_liveness::{Judgement, Machine, ProbeError, Process, Processes, Record, agent_above};
 use jig_session_publish::{Mode, Publisher};
-use jig_session_schema::event::{Event, SessionEvent};
+use jig_session_schema::event::{Event, SessionEvent, TurnPhase};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::names;
 use jig_session_schema::shape::Patch;
@@ -19,7 +19,7 @@ use jig_session_schema::status::{self, AgentName, State, StateFrom, Status};
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::log::Log;
-use crate::{clock, setup, stdin};
+use crate::{clock, evidence, setup, stdin};
 
 /// How long a hook waits for its payload.
 const PAYLOAD: Duration = Duration::from_millis(1000);
@@ -149,11 +149,20 @@ fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Res
     describe(&mut session, agent, app);
     let mut publisher = publisher(agent, &process, heard.begins, app);
     let from = StateFrom::hook(event).unwrap_or(StateFrom::EVENT);
+    let settles = |event: &Event| matches!(event, Event::Turn(turn) if turn.phase == TurnPhase::Settled);
+    let heard_end = heard.events.iter().any(settles);
     let mut ended = false;
     for event in std::iter::once(Event::Session(session)).chain(heard.events) {
         ended |= matches!(event, Event::End(_));
         if let Err(refused) = publisher.feed_from(&event, &from, now) {
             return Ok(vec![refused.to_string()]);
+        }
+    }
+    if heard_end {
+        let figures = publisher.status().map(|status| missing(evidence::figures(agent, status), status));
+        for event in figures.into_iter().flatten() {
+            // The session has begun: these change its figures only.
+            let _ = publisher.feed_from(&event, &from, now);
         }
     }
     publisher.flush(now);
@@ -165,6 +174,13 @@ fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Res
         lock.remove(&dir)?;
     }
     Ok(notes)
+}
+
+/// Of what an agent has written down, that which its hooks do not tell better: a context with its window stays.
+fn missing(mut figures: Vec<Event>, status: &Status) -> Vec<Event> {
+    let known = status.context.window.is_some();
+    figures.retain(|event| !matches!(event, Event::Context(context) if context.window.is_none() && known));
+    figures
 }
 
 /// What every event of this agent's tells of its session.
