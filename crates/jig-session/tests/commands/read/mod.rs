@@ -1,0 +1,13 @@
+//! The reading commands, run as a person or a program runs them.
+
+mod cost;
+mod following;
+mod harness;
+mod hindered;
+mod hostile;
+mod listing;
+mod readme;
+mod root;
+mod single;
+mod terminal;
+mod verdicts;
