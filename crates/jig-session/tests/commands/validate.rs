@@ -44,11 +44,10 @@ fn every_format_is_listed_and_an_unknown_one_is_named() {
     for format in jig_session_schema::formats::FORMATS {
         assert!(list.lines().any(|line| line.split_whitespace().next() == Some(format.name)), "{}", format.name);
     }
-    let output = run(&["schema", "status.v9", "--json"]);
+    let output = run(&["schema", "status.v9"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(4), 0));
-    let error: Value = serde_json::from_slice(&output.stderr).expect("an error document");
-    assert_eq!(error["error"]["code"], "not-found");
-    assert!(error["error"]["candidates"].as_array().is_some_and(|all| all.contains(&json!("status.v1"))), "{error}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("status.v9") && error.contains("status.v1"), "{error}");
 }
 
 #[test]

@@ -34,13 +34,13 @@ fn a_session_comes_changes_and_goes() {
     fs::remove_file(&second.path).expect("removed");
     let removed = next(&watch, "removed");
     assert_eq!(
-        (&removed["session"], &removed["host"], &removed["why"]),
+        (&removed["session"]["session"], &removed["session"]["host"], &removed["why"]),
         (&json!("second"), &Value::Null, &json!("ended"))
     );
 
     first.process.kill();
     let removed = next(&watch, "removed");
-    assert_eq!((&removed["session"], &removed["why"]), (&json!("first"), &json!("gone")));
+    assert_eq!((&removed["session"]["session"], &removed["why"]), (&json!("first"), &json!("gone")));
 }
 
 #[test]
@@ -51,11 +51,12 @@ fn a_new_stamp_alone_is_no_change() {
     next(&watch, "added");
     next(&watch, "ready");
     live.rewrite(|document| document["updatedAt"] = "2030-01-01T00:00:00.000Z".into());
-    live.rewrite(|document| document["tools"] = json!({ "active": 1, "total": 7 }));
+    live.rewrite(|document| document["fromTheFuture"] = json!({ "z": 1 }));
     // What is not in a row is no change of a row either; the next line is the one after.
     live.rewrite(|document| document["attention"] = json!({ "reason": "trust", "since": document["stateAt"] }));
     let changed = next(&watch, "changed");
-    assert!(changed["fields"].as_array().is_some_and(|fields| fields.contains(&json!("attention"))), "{changed}");
+    // A look may see several writes at once: then the stamp stands beside what changed.
+    assert!([json!(["attention"]), json!(["attention", "updatedAt"])].contains(&changed["fields"]), "{changed}");
     assert_eq!(changed["session"]["attention"]["reason"], "trust");
 }
 
