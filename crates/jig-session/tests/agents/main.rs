@@ -6,5 +6,7 @@ mod hook;
 mod host;
 mod king;
 mod publish;
+#[cfg(target_os = "linux")]
+mod run;
 
 use jig_session_testing as common;

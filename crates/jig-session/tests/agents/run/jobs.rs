@@ -1,7 +1,7 @@
 //! Stop and go on, foreground and background, in a real shell and without one.
 
+use super::screen::{SIZE, Screen};
 use crate::common::{TestEnvironment, eventually};
-use crate::screen::{SIZE, Screen};
 
 /// An interactive shell.
 fn bash(env: &TestEnvironment) -> Screen {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::screen::Screen;
 use crate::common::{TestEnvironment, eventually};
-use crate::screen::Screen;
 
 /// A program that reports what it is typed, a line each: `state=working:app=claude-code`.
 const REPORTER: &str = "stty -echo; echo ready; while read -r body; do printf '\\033]7501;%s\\033\\\\' \"$body\"; done";

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 
+use super::screen::Screen;
 use crate::common::{TestEnvironment, eventually};
-use crate::screen::Screen;
 
 #[test]
 fn the_exit_status_is_the_programs() {

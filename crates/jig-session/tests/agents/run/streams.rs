@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use super::screen::Screen;
 use crate::common::{TestEnvironment, skipped};
-use crate::screen::Screen;
 
 #[test]
 fn what_the_program_writes_is_what_the_terminal_gets() {
