@@ -210,8 +210,7 @@ fn the_bus_prints_its_results() {
     let world = World::new();
     let cwd = world.path().to_str().expect("UTF-8");
     for (who, action, rest) in [
-        ("doc-1", "status", &[][..]),
-        ("doc-1", "join", &["writer"]),
+        ("doc-1", "join", &["writer"][..]),
         ("doc-2", "join", &["reader"]),
         ("doc-2", "join", &["writer"]),
         ("doc-1", "claim", &["src", "--reason", "a test"]),
