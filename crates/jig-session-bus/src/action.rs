@@ -12,8 +12,9 @@ use jig_session_schema::limits::LOCK_WAIT;
 use crate::buses::Buses;
 use crate::claims::{Claimed, Release};
 use crate::error::{Code, Error, Refusal};
-use crate::inbox::Taken;
+use crate::inbox::{Taken, fitting};
 use crate::join::{Join, Listening, Me, list};
+use crate::limits;
 use crate::overlap;
 use crate::path::{self, BadPath, ClaimPath};
 use crate::send::{EVERYBODY, NotQueued, Outgoing};
@@ -358,6 +359,11 @@ impl<'w> Actor<'_, 'w> {
         }
     }
 
+    /// Characters of mail that the answer can hold: a server and a bridge give it to a model as it is.
+    fn room(&self) -> usize {
+        if self.me().timer { limits::ANSWER_CHARS } else { limits::OUTPUT_CHARS }
+    }
+
     /// Keeps what the bus has noted for the result.
     fn hear(&self, bus: &Bus<'_>) {
         self.notes.borrow_mut().extend(bus.take_notes());
@@ -367,12 +373,14 @@ impl<'w> Actor<'_, 'w> {
         let limit = Bus::check_limit(limit)?;
         let bus = self.writer()?;
         bus.ensure_joined(self.me())?;
-        let taken = bus.take(&self.me().id, limit)?;
+        let taken = bus.take_within(&self.me().id, limit, self.room())?;
+        // What was taken is still counted until it is confirmed.
+        let left = bus.unread(&self.me().id)?.saturating_sub(taken.messages.len() as u64);
         let result = shown::InboxResult::new()
             .messages(taken.messages.iter().map(view::whole).collect())
-            .remaining(taken.remaining)
+            .remaining(left)
             .unreadable(taken.unreadable);
-        let unread = Some(taken.remaining);
+        let unread = Some(left);
         self.hear(&bus);
         self.notes.borrow_mut().extend(taken.failed.as_ref().map(ToString::to_string));
         Ok(Done { taken: Some(taken), ..finish!(Inbox, result, None, unread) })
@@ -382,9 +390,11 @@ impl<'w> Actor<'_, 'w> {
         let limit = Bus::check_limit(limit)?;
         let bus = self.reader()?;
         let peeked = bus.peek(&self.me().id, limit)?;
+        let mut messages = previews(&peeked.messages);
+        let left = messages.split_off(fitting(&messages, self.room())).len() as u64;
         let result = shown::PeekResult::new()
-            .messages(previews(&peeked.messages))
-            .remaining(peeked.remaining)
+            .messages(messages)
+            .remaining(peeked.remaining + left)
             .unreadable(peeked.unreadable);
         let unread = own_unread(&bus, self.me())?;
         Ok(finish!(Peek, result, None, unread))

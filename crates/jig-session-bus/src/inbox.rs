@@ -1,11 +1,30 @@
 //! Reading mail: taken by rename, shown, and only then gone.
 
+use std::cell::Cell;
+
 use jig_session_atomic::{Moved, PrivateDir};
 use jig_session_schema::bus::Message;
+use jig_session_schema::bus_result::MessageView;
 
+use crate::clock::older;
 use crate::error::{Code, Error, Refusal};
 use crate::store::{self, Bus, Read};
 use crate::{limits, mail_name, told};
+
+/// Characters that an answer spends on a message beside its text.
+const FRAME: usize = 300;
+
+/// As many of these messages as an answer of about so many characters can hold, one in any case.
+pub fn fitting(messages: &[MessageView], room: usize) -> usize {
+    let cost = |view: &MessageView| view.preview.as_deref().unwrap_or_default().chars().count() + FRAME;
+    let mut left = room;
+    let fits = |view: &&MessageView| {
+        let rest = left.checked_sub(cost(view));
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    messages.iter().take_while(fits).count().max(usize::from(!messages.is_empty()))
+}
 
 /// Mail that was taken and is not confirmed. Dropping it gives it back.
 #[must_use = "mail that is not confirmed goes back into the inbox"]
@@ -75,6 +94,17 @@ impl Bus<'_> {
         self.take_where(id, limit, |_| true)
     }
 
+    /// As [`Bus::take`], and no more than an answer of about so many characters can hold; one message in any case.
+    pub fn take_within(&self, id: &str, limit: usize, room: usize) -> Result<Taken, Error> {
+        let (left, first) = (Cell::new(room), Cell::new(true));
+        self.take_where(id, limit, |message| {
+            // Once something has stayed, everything after it does: the order is kept.
+            let rest = left.get().checked_sub(message.text.chars().count() + FRAME);
+            left.set(rest.unwrap_or(0));
+            first.replace(false) || rest.is_some()
+        })
+    }
+
     /// Takes the oldest messages that are wanted; the others stay.
     pub fn take_where(&self, id: &str, limit: usize, wanted: impl Fn(&Message) -> bool) -> Result<Taken, Error> {
         let nothing = Taken { messages: Vec::new(), remaining: 0, unreadable: 0, failed: None, held: None };
@@ -109,6 +139,12 @@ impl Bus<'_> {
                 Read::Failed(problem) => {
                     taken.unreadable += 1;
                     taken.failed = Some(Error::Entry { path: inbox.path().join(name), problem: *problem });
+                }
+                Read::Foreign => {
+                    // A folder, a pipe or a link with the name of a letter goes the way of what is no document.
+                    let stamp = inbox.stamp(name).ok().flatten();
+                    let old = stamp.is_none_or(|stamp| older(wall_ms, stamp.modified_ms(), limits::UNPARSABLE_MS));
+                    taken.unreadable += u64::from(!old || !self.quarantine(inbox, name)?);
                 }
                 _ => {
                     let moved = self.quarantine_bad(inbox, &[file], wall_ms, limits::UNPARSABLE_MS)?;

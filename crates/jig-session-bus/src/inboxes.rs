@@ -76,21 +76,17 @@ struct Inbox {
 
 fn look_at(inbox: &PrivateDir, look: &Look, has_owner: bool, wakes: bool) -> Result<Inbox, Error> {
     let names: Vec<String> = store::texts(inbox.list()?).collect();
-    let mut unread = 0;
+    let unread = crate::send::readable(inbox)?;
     let throttled = wakes
         && names.iter().any(|name| name == told::TOLD)
         && wake::is_throttled(&told::read(inbox).wakes, look.now.wall_ms);
     let mut untidy = !has_owner && names.iter().all(|name| told::is_mark(name));
     for name in &names {
         if let Some(ms) = mail_name::ms(name) {
-            unread += 1;
             untidy |= older(look.now.wall_ms, i64::try_from(ms).unwrap_or(i64::MAX), limits::TTL_MAIL_MS);
         } else if mail_name::consumer(name).is_some() {
             // Whether its consumer still runs is a question for the prune.
             untidy = true;
-            if let Some(taken) = inbox.sub_existing(name)? {
-                unread += store::texts(taken.list()?).filter(|name| mail_name::ms(name).is_some()).count() as u64;
-            }
         } else if name == told::REMOVED {
             untidy |= told::is_removal_old(inbox, look.now.wall_ms);
         } else {

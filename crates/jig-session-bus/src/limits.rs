@@ -27,5 +27,9 @@ pub const DUPLICATE_MS: u64 = 10_000;
 pub const WAKES: usize = 6;
 /// The window of the wake budget, in milliseconds.
 pub const WAKE_WINDOW_MS: u64 = 600_000;
+/// Characters of an answer's mail for a model: clients cut what is much longer, and mail that was cut is lost.
+pub const ANSWER_CHARS: usize = 8_000;
+/// The same of a command's output, which agents cut at 30,000.
+pub const OUTPUT_CHARS: usize = 24_000;
 /// Symbolic links followed in one path.
 pub const LINKS: usize = 40;

@@ -3,7 +3,7 @@
 //! A notice is made ([`Bus::notice`], [`Bus::wake_notice`]), delivered by its caller in the agent's own form, and only
 //! then recorded ([`Bus::record_notice`]): one that got lost is made again.
 
-use jig_session_schema::bus::{ListenMode, Message, MessageKind};
+use jig_session_schema::bus::{Beat, ListenMode, Message, MessageKind};
 use jig_session_schema::bus_result::{MemberState, MessageView};
 
 use crate::error::Error;
@@ -38,10 +38,10 @@ pub struct Notice {
 
 impl Notice {
     /// A notice about these messages; `None` when there are none.
-    pub fn of(unread: &[Message]) -> Option<Self> {
+    pub fn of(unread: &[Message], door: Door) -> Option<Self> {
         let previews: Vec<MessageView> = unread.iter().map(view::preview).collect();
         let messages = unread.iter().map(|message| message.id.clone()).collect();
-        (!unread.is_empty()).then(|| Self { text: text(&previews), messages, wakes: Vec::new() })
+        (!unread.is_empty()).then(|| Self { text: text(&previews, door), messages, wakes: Vec::new() })
     }
 }
 
@@ -61,7 +61,7 @@ impl Bus<'_> {
         }
         match occasion {
             _ if member.record.listen.is_none() || member.state != MemberState::Live => Ok(None),
-            Occasion::Prompt | Occasion::Turn => Ok(Notice::of(&self.unannounced(id)?)),
+            Occasion::Prompt | Occasion::Turn => Ok(Notice::of(&self.unannounced(id)?, Door::of(member))),
             Occasion::End { held_back: true } => Ok(None),
             Occasion::End { held_back: false } => self.wake_notice(member),
         }
@@ -80,7 +80,7 @@ impl Bus<'_> {
             return Ok(None);
         }
         let wakes = senders.iter().map(|sender| (*sender).to_owned()).collect();
-        Ok(Notice::of(&unread).map(|notice| Notice { wakes, ..notice }))
+        Ok(Notice::of(&unread, Door::of(member)).map(|notice| Notice { wakes, ..notice }))
     }
 
     /// A notice has been delivered: the next one is about later mail.
@@ -90,27 +90,62 @@ impl Bus<'_> {
     }
 }
 
-/// The headline, one line a message, and what to do.
-pub fn text(messages: &[MessageView]) -> String {
-    let handoffs = messages.iter().filter(|message| message.kind == MessageKind::Handoff).count();
-    let others = messages.len() - handoffs;
-    let mut head = Vec::new();
-    if handoffs > 0 {
-        head.push(counted(handoffs, "handoff"));
+/// How the model reads its mail: the tool where a server or a bridge of ours runs for the session, else a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The tool `session`.
+    Tool,
+    /// `jig-session bus inbox`, where only hooks are installed.
+    Command,
+}
+
+impl Door {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Tool => "session inbox",
+            Self::Command => "jig-session bus inbox",
+        }
     }
-    if others > 0 {
-        head.push(counted(others, "message"));
+
+    fn of(member: &Member) -> Self {
+        if member.record.beat == Beat::Timer { Self::Tool } else { Self::Command }
+    }
+}
+
+/// Most characters of a notice: agents cut or drop the output of a hook that is over 10,000.
+pub const NOTICE_CHARS: usize = 8_000;
+
+/// The headline, what to do, and as many previews as there is room for, handoffs first.
+pub fn text(messages: &[MessageView], door: Door) -> String {
+    let (handoffs, others): (Vec<_>, Vec<_>) =
+        messages.iter().partition(|message| message.kind == MessageKind::Handoff);
+    let mut head = Vec::new();
+    if !handoffs.is_empty() {
+        head.push(counted(handoffs.len(), "handoff"));
+    }
+    if !others.is_empty() {
+        head.push(counted(others.len(), "message"));
     }
     let mut text = head.join(", ");
-    for message in messages {
-        let preview = message.preview.as_deref().or(message.text.as_deref()).unwrap_or_default();
-        text.push_str(&format!("\n{}: {preview}", message.from.label));
-    }
-    text.push_str(if handoffs > 0 {
-        "\nThe work is yours: read it with session inbox, record the plan, and start."
+    let door = door.words();
+    text.push_str(&if handoffs.is_empty() {
+        format!("\nRead with: {door}")
     } else {
-        "\nRead with session inbox."
+        format!("\nThe work is yours: read it with {door}, record the plan, and start.")
     });
+    let mut room = NOTICE_CHARS - text.chars().count() - "\nand 1000 more".len();
+    let mut left = messages.len();
+    for message in handoffs.into_iter().chain(others) {
+        let preview = message.preview.as_deref().or(message.text.as_deref()).unwrap_or_default();
+        let line = format!("\n{}: {preview}", message.from.label);
+        let Some(rest) = room.checked_sub(line.chars().count()) else { break };
+        room = rest;
+        left -= 1;
+        text.push_str(&line);
+    }
+    if left > 0 {
+        text.push_str(&format!("\nand {left} more"));
+    }
     text
 }
 

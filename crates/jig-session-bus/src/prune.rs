@@ -138,7 +138,7 @@ impl Bus<'_> {
         for name in store::texts(quarantine.list()?) {
             let stamp = quarantine.stamp(&name)?;
             if stamp.is_some_and(|stamp| older(wall, stamp.modified_ms(), limits::TTL_MAIL_MS)) {
-                quarantine.remove(&name)?;
+                drop_held(quarantine, &name);
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ impl Bus<'_> {
             .collect();
         held.sort();
         for (_, name) in held.iter().take((held.len() + 1).saturating_sub(limits::QUARANTINE)) {
-            quarantine.remove(name)?;
+            drop_held(&quarantine, name);
         }
         let stem = name.trim_start_matches('.').trim_end_matches(".json");
         let mut new = name.trim_start_matches('.').to_owned();
@@ -226,6 +226,13 @@ fn drop_if_empty(inboxes: &PrivateDir, inbox: &PrivateDir, name: &str) -> Result
     match inboxes.remove_sub(name) {
         Err(error) if crate::inbox::is_not_empty(&error) => Ok(()),
         other => Ok(other.map(|_| ())?),
+    }
+}
+
+/// Removes what lies in the quarantine, whatever it is. A folder that holds something is left to a person.
+fn drop_held(quarantine: &PrivateDir, name: &str) {
+    if quarantine.remove(name).is_err() {
+        let _ = quarantine.remove_sub(name);
     }
 }
 

@@ -158,7 +158,9 @@ impl Bus<'_> {
             message.to_label.clone_from(&member.record.label);
             let (unread, reason) = match place {
                 Ok(place) => match self.put(&place.inbox, &message) {
-                    Ok(()) => (place.unread + 1, None),
+                    // Of a full inbox the names are counted: a storm must not read it whole for each message.
+                    Ok(()) if place.unread >= limits::INBOX_MOST as u64 => (place.unread + 1, None),
+                    Ok(()) => (self.unread(&member.record.id).unwrap_or(place.unread + 1), None),
                     Err(failed) => {
                         error = Some(failed);
                         (place.unread, Some(NotQueued::Error))
@@ -230,11 +232,7 @@ impl Bus<'_> {
     /// Unread mail of one session, mail that is taken and not confirmed included.
     pub fn unread(&self, id: &str) -> Result<u64, Error> {
         match self.inbox_looked(id)? {
-            Some(inbox) => {
-                let mut unread = 0;
-                each_name(&inbox, |_| unread += 1)?;
-                Ok(unread)
-            }
+            Some(inbox) => readable(&inbox),
             None => Ok(0),
         }
     }
@@ -245,6 +243,24 @@ struct Ready {
     inbox: PrivateDir,
     newest: Option<u64>,
     unread: u64,
+}
+
+/// The messages that a reader of an inbox would be given: what is none, or of a newer schema, is not unread mail.
+pub(crate) fn readable(inbox: &PrivateDir) -> Result<u64, Error> {
+    let mut unread = 0;
+    for name in store::texts(inbox.list()?) {
+        if mail_name::ms(&name).is_some() {
+            let file = store::one(inbox, &name, store::message, store::message_fits);
+            // What cannot be read just now is still there.
+            unread +=
+                u64::from(file.is_some_and(|file| matches!(file.read, store::Read::Good(_) | store::Read::Failed(_))));
+        } else if mail_name::consumer(&name).is_some()
+            && let Some(taken) = inbox.sub_existing(&name)?
+        {
+            unread += store::texts(taken.list()?).filter(|name| mail_name::ms(name).is_some()).count() as u64;
+        }
+    }
+    Ok(unread)
 }
 
 /// The newest message an inbox has seen, and how many it holds.

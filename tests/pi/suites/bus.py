@@ -106,7 +106,7 @@ def mail_is_told_at_the_next_turn_and_its_notice_goes_once_it_is_read():
             pi = Rpc(kit)
             act(pi, action="join", label="core")
             # The scripted model answers what it was told last with its beginning: the mark is what comes after that.
-            mark = "Read with session inbox."
+            mark = "Read with: session inbox"
             kit.jig("bus", "--as", "other", "send", "core", "the port is 8080, and this line goes on for more than sixty")
             start = len(kit.model_requests())
             pi.prompt("hello")

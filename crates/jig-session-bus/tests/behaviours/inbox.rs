@@ -43,6 +43,8 @@ fn mail_is_read_oldest_first_and_once() {
     for i in 0..60 {
         town.send(&a, "b", &format!("n{i}"));
     }
+    // A command's output holds what an answer to a model does not.
+    let b = crate::town::calls(b);
     assert_eq!(town.inbox_of(&b, Some(50)).messages.len(), 50);
     assert_eq!(town.inbox_of(&b, Some(1)).messages.len(), 1);
     for limit in [0, 51] {
@@ -186,4 +188,32 @@ fn links_and_pipes_in_an_inbox_are_not_followed() {
     let got = town.inbox(&b);
     assert_eq!(got.messages.len(), 1);
     assert!(fs::symlink_metadata(inbox.join("1796000000000-0000aaaa.json")).is_ok());
+}
+
+#[test]
+fn unread_is_what_the_inbox_gives_and_what_is_no_letter_is_moved_once() {
+    let town = Town::new();
+    let (a, b) = (session("s-a", 11), session("s-b", 12));
+    town.join_as(&a, Some("alpha"));
+    town.join_as(&b, Some("beta"));
+    town.send(&a, "beta", "read me");
+    let inbox = town.folder().join("inbox/s-b");
+    std::fs::write(inbox.join("1796074000006-ffffffff.json"), r#"{"schema":2,"id":"1796074000006-ffffffff"}"#)
+        .expect("a file");
+    std::fs::create_dir_all(inbox.join("1796074000007-ffffffff.json/x")).expect("a folder");
+    std::os::unix::fs::symlink("/dev/null", inbox.join("1796074000008-ffffffff.json")).expect("a link");
+    assert_eq!(town.status(&b).unread, Some(1));
+    assert_eq!(town.status(&a).members.iter().find(|member| member.id == "s-b").map(|member| member.unread), Some(1));
+    town.pass(3_600_000_000);
+    town.join_as(&a, Some("alpha"));
+    town.join_as(&b, Some("beta"));
+    let first = town.inbox(&b);
+    assert_eq!((first.unread, first.remaining), (Some(0), 0));
+    let second = town.inbox(&b);
+    assert_eq!(
+        (second.messages.len(), second.unread, second.unreadable),
+        (0, Some(0), 1),
+        "the newer letter stays: {second:?}"
+    );
+    assert!(town.files("quarantine").len() >= 2, "{:?}", town.files("quarantine"));
 }

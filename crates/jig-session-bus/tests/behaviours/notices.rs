@@ -1,4 +1,4 @@
-use jig_session_bus::{Call, limits, notice, wake};
+use jig_session_bus::{Call, Door, Occasion, limits, notice, wake};
 use jig_session_schema::bus_result::BusResult;
 
 use crate::town::{Town, join, message, result, session};
@@ -10,14 +10,17 @@ fn a_notice_points_and_previews() {
     town.join_as(&a, Some("alpha"));
     town.join_as(&b, Some("beta"));
     town.send(&a, "beta", "the port is 8080");
-    assert_eq!(notice::text(&town.peek(&b).messages), "1 message\nalpha: the port is 8080\nRead with session inbox.");
+    assert_eq!(
+        notice::text(&town.peek(&b).messages, Door::Tool),
+        "1 message\nRead with: session inbox\nalpha: the port is 8080"
+    );
     town.send(&a, "beta", "and 8081");
-    assert!(notice::text(&town.peek(&b).messages).starts_with("2 messages\n"));
+    assert!(notice::text(&town.peek(&b).messages, Door::Tool).starts_with("2 messages\n"));
     assert!(result!(town.act(&a, &message("beta", "take over billing", "handoff")), Send).ok);
-    let text = notice::text(&town.peek(&b).messages);
+    let text = notice::text(&town.peek(&b).messages, Door::Tool);
     assert!(text.starts_with("1 handoff, 2 messages\n"), "{text}");
     assert!(text.contains("\nalpha: take over billing\n"));
-    assert!(text.ends_with("The work is yours: read it with session inbox, record the plan, and start."));
+    assert!(text.contains("\nThe work is yours: read it with session inbox, record the plan, and start.\n"));
 }
 
 #[test]
@@ -72,4 +75,38 @@ fn two_listeners_that_answer_each_other_run_dry() {
     town.pass(600_000);
     town.act(&b, &wakes);
     assert_eq!(throttled(), None, "the wakes have left the window");
+}
+
+#[test]
+fn a_notice_and_an_inbox_have_a_size_whatever_waits() {
+    let town = Town::new();
+    let (a, b) = (session("s-a", 11), session("s-b", 12));
+    town.join_as(&a, Some("alpha"));
+    town.join_as(&b, Some("beta"));
+    for k in 0..200 {
+        town.send(&a, "beta", &format!("letter {k} {}", "pad ".repeat(if k < 5 { 900 } else { 40 })));
+    }
+    town.act(&a, &message("beta", &format!("the card {}", "x".repeat(900)), "handoff"));
+    let member = town.open().member("s-b").expect("read").expect("a member");
+    let notice = town.open().notice(&member, Occasion::Turn).expect("read").expect("mail");
+    let lines: Vec<&str> = notice.text.lines().collect();
+    assert!(notice.text.chars().count() <= 8_000);
+    assert_eq!(lines[0], "1 handoff, 200 messages");
+    assert!(lines[2].starts_with("alpha: the card"), "a handoff has room before the others");
+    let shown = lines.len() - 3;
+    assert_eq!(lines.last(), Some(&format!("and {} more", 201 - shown).as_str()));
+    // What an answer has no room for stays in the inbox.
+    let mut taken = 0;
+    loop {
+        let result = town.inbox_of(&b, Some(50));
+        let count = result.messages.len();
+        let size: usize = result.messages.iter().filter_map(|message| Some(message.text.as_ref()?.len())).sum();
+        assert!(count <= 1 || size <= 8_000, "{size}");
+        taken += count;
+        assert_eq!(result.unread, Some(201 - taken as u64));
+        if count == 0 {
+            break;
+        }
+    }
+    assert_eq!(taken, 201);
 }

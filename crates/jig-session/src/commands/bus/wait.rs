@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use jig_session_bus::{Code as Word, Done, Mark, limits, previews};
+use jig_session_bus::{Code as Word, Done, Mark, fitting, limits, previews};
 use jig_session_schema::bus::Message;
-use jig_session_schema::bus_result::{BusResult, WaitResult, WatchResult};
+use jig_session_schema::bus_result::{BusResult, MessageView, WaitResult, WatchResult};
 use jig_session_store::Hints;
 
 use super::send::seconds;
@@ -25,9 +25,10 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
         let messages: Vec<Message> = seen.messages.iter().filter(|message| wanted(message)).cloned().collect();
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         if !messages.is_empty() || left.is_some_and(|left| left.is_zero()) {
+            let (shown, left) = within(&messages);
             let mut result = WaitResult::new()
-                .messages(previews(&messages))
-                .remaining(seen.remaining)
+                .messages(shown)
+                .remaining(seen.remaining + left)
                 .unreadable(seen.unreadable)
                 .unread(seen.unread)
                 .ok(!messages.is_empty());
@@ -51,11 +52,12 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
         mail.renew();
         let seen = unread(&actor, mark.last.as_deref())?;
         let new = seen.messages;
-        if let Some(last) = new.last() {
+        let (shown, left) = within(&new);
+        if let Some(last) = shown.last() {
             mark.last = Some(last.id.clone());
             let result = WatchResult::new()
-                .messages(previews(&new))
-                .remaining(seen.remaining)
+                .messages(shown)
+                .remaining(seen.remaining + left)
                 .unreadable(seen.unreadable)
                 .unread(seen.unread)
                 .ok(true);
@@ -67,6 +69,13 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
         }
         mail.wait(None);
     }
+}
+
+/// Previews of as many messages as one output holds, and how many are left: the next report begins with those.
+fn within(messages: &[Message]) -> (Vec<MessageView>, u64) {
+    let mut shown = previews(messages);
+    let left = shown.split_off(fitting(&shown, limits::OUTPUT_CHARS));
+    (shown, left.len() as u64)
 }
 
 struct Unread {

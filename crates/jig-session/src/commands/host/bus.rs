@@ -6,7 +6,7 @@ use std::time::Duration;
 use jig_session_bus::guard::{Edit, Target, reason};
 use jig_session_bus::who::IdSource;
 use jig_session_bus::{
-    Bus as Store, Buses, Call, Code as Word, Context, Done, Me, Member, Notice, System, World, limits, perform,
+    Bus as Store, Buses, Call, Code as Word, Context, Done, Door, Me, Member, Notice, System, World, limits, perform,
 };
 use jig_session_liveness::Processes;
 use jig_session_publish::Now;
@@ -187,7 +187,7 @@ impl Bus {
         let me = self.me.clone()?;
         let bus = self.store()?;
         self.heard(&bus, prompt);
-        let notice = Notice::of(&self.mail_to_tell(&bus, &me).unwrap_or_default());
+        let notice = Notice::of(&self.mail_to_tell(&bus, &me).unwrap_or_default(), Door::Tool);
         drop(bus);
         self.came_back = false;
         let notice = notice?;

@@ -200,7 +200,7 @@ fn mail_is_told_once_and_stays_in_the_inbox() {
         serde_json::from_str(&notice(&town, "claude", "PostToolUse", "s-alpha", json!({}))).expect("a document");
     let form = &told["hookSpecificOutput"];
     assert_eq!(form["hookEventName"], "PostToolUse");
-    assert_eq!(form["additionalContext"], "1 message\nbeta: the port is 8080\nRead with session inbox.");
+    assert_eq!(form["additionalContext"], "1 message\nRead with: jig-session bus inbox\nbeta: the port is 8080");
     assert_eq!(notice(&town, "claude", "UserPromptSubmit", "s-alpha", json!({})), "", "told once");
     assert_eq!(town.as_peer(&a, &["peek"]).json()["messages"].as_array().map(Vec::len), Some(1));
     assert_eq!(notice(&town, "claude", "PostToolUse", "s-nobody", json!({})), "");
@@ -224,7 +224,11 @@ fn the_end_of_a_turn_is_held_back_for_a_wake_only() {
     assert_eq!(stop(json!({ "stop_hook_active": true })), "", "a turn that goes on already is let end");
     let held: Value = serde_json::from_str(&stop(json!({}))).expect("a document");
     assert_eq!(held["decision"], "block");
-    assert!(held["reason"].as_str().is_some_and(|reason| reason.starts_with("1 message\nbeta: one")));
+    assert!(
+        held["reason"]
+            .as_str()
+            .is_some_and(|reason| reason.starts_with("1 message\nRead with: jig-session bus inbox\nbeta: one"))
+    );
     assert_eq!(stop(json!({})), "");
     // H18: the seventh wake of a pair waits, until a person speaks.
     for wake in 0..5 {
