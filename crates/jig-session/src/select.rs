@@ -15,6 +15,10 @@ use crate::app::App;
 use crate::failure::{Code, Failure};
 use crate::view::{self, View};
 
+/// What the help of every command says of its SESSION argument.
+pub(crate) const ARGUMENT: &str =
+    "The session: its id or a part of it, its name, its terminal, a tmux pane (%3, SOCKET:%3), or `.` for this one";
+
 /// A part of an id must be at least this long.
 const PART: usize = 4;
 

@@ -11,7 +11,7 @@ const WIDTH: usize = 80;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The session: an id, a part of one, a name, a terminal, or `.` for this terminal's
+    #[arg(help = select::ARGUMENT)]
     session: String,
 }
 

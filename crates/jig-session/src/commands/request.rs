@@ -24,7 +24,7 @@ const LONGEST: f64 = 86_400.0;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The session: an id, a part of one, a name, a terminal, or `.` for this terminal's
+    #[arg(help = select::ARGUMENT)]
     session: String,
     /// Turn a tool on or off, such as bash=off
     #[arg(long = "tool", value_name = "NAME=on|off", value_parser = switch)]
@@ -58,7 +58,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     if args.tools.is_empty() && args.skills.is_empty() && !args.reload {
-        return Err(Failure::new(Code::Usage, "nothing is asked").hint("give --tool, --skill or --reload"));
+        return Err(Failure::new(Code::Usage, "the request is empty").hint("give --tool, --skill or --reload"));
     }
     let row = select::one(app, &args.session)?.row;
     let asked = Request::new()

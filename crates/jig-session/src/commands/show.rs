@@ -13,7 +13,7 @@ use crate::{ages, rows, select, view};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which session: id, part of one, name, terminal, or `.` for this one
+    #[arg(help = select::ARGUMENT)]
     session: String,
 }
 

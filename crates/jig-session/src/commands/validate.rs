@@ -13,6 +13,7 @@ use jig_session_schema::read::ReadError;
 use super::schema::named;
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
+use crate::sanitise::clean;
 
 /// Say whether files are valid documents of a format
 #[derive(clap::Args, Debug)]
@@ -43,11 +44,11 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 fn text(file: &ValidatedFile) -> String {
     let format = file.format.as_deref().unwrap_or("no known format");
     let word = if file.ok { "ok" } else { "invalid" };
-    // Names and texts of a file are its writer's: control characters are shown, not obeyed.
-    let mut out = format!("{word}  {}  {format}\n", file.path.escape_debug());
+    // Names and texts of a file are its writer's: control characters are replaced, not obeyed.
+    let mut out = format!("{word}  {}  {format}\n", clean(&file.path));
     for finding in &file.problems {
         let place = if finding.pointer.is_empty() { "the document" } else { finding.pointer.as_str() };
-        out.push_str(&format!("  {} {}\n", place.escape_debug(), finding.message.escape_debug()));
+        out.push_str(&format!("  {} {}\n", clean(place), clean(&finding.message)));
     }
     out
 }

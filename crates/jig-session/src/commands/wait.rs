@@ -16,7 +16,7 @@ use crate::{rows, select, view};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which session: id, part of one, name, terminal, or `.` for this one
+    #[arg(help = select::ARGUMENT)]
     session: String,
     /// What to wait for; settled is idle or attention
     #[arg(long = "for", value_name = "WHAT", default_value = "settled", value_parser = ["settled", "idle", "attention", "busy", "gone"])]

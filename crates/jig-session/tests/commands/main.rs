@@ -9,5 +9,6 @@ mod read;
 mod readers;
 mod schemas;
 mod validate;
+mod words;
 
 use jig_session_testing as common;
