@@ -18,7 +18,7 @@ use crate::view;
 /// Corrects the rows of sessions whose hooks may have missed something.
 pub(crate) fn correct(sessions: &mut [Session]) {
     for session in sessions {
-        if let Some(status) = corrected(&session.row) {
+        if let Some(status) = of_row(&session.row) {
             let row = &mut session.row;
             row.state = status.state;
             row.attention = status.attention;
@@ -30,24 +30,29 @@ pub(crate) fn correct(sessions: &mut [Session]) {
 }
 
 /// The document of a row as its agent's own evidence corrects it; `None` where there is nothing to correct.
-fn corrected(row: &Row) -> Option<Status> {
-    let agent = named(row.agent_name().as_str())?;
-    let evidence = agent.evidence?;
+fn of_row(row: &Row) -> Option<Status> {
+    named(row.agent_name().as_str())?.evidence?;
     if row.source != Source::Jig || row.host.is_some() || row.verdict.is_over() || !is_hooks(row.state_from.as_ref()?) {
         return None;
     }
-    let status = view::status(row)?;
-    let path = path(agent, &evidence.place, &status)?;
+    corrected(&view::status(row)?)
+}
+
+/// A document as its agent's own evidence corrects it; `None` where there is nothing to correct.
+pub(crate) fn corrected(status: &Status) -> Option<Status> {
+    let agent = named(status.agent_name().as_str())?;
+    let evidence = agent.evidence?;
+    let path = path(agent, &evidence.place, status)?;
     // What was written before the state was set cannot be newer.
     let bytes = tail(&path, status.state_at)?;
     let start = status.process.as_ref().and_then(|process| process.start.as_deref());
     let start = start.and_then(|start| start.rsplit(':').next());
     let finding = (evidence.read)(&bytes, &About { session: &status.session, start })?;
-    reconciled(&status, &finding, &evidence.place.state_from())
+    reconciled(status, &finding, &evidence.place.state_from())
 }
 
 /// Whether a state comes from hooks, or from what was read in their place.
-fn is_hooks(from: &StateFrom) -> bool {
+pub(crate) fn is_hooks(from: &StateFrom) -> bool {
     from.hook_event().is_some() || *from == StateFrom::RECORD || *from == StateFrom::TRANSCRIPT
 }
 

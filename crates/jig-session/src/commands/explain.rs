@@ -42,10 +42,23 @@ fn explain(session: &Session, view: &View) -> Explain {
     identity.recorded = recorded;
     identity.observed = observed(&evidence, &machine);
     identity.rule = judged.rule.to_string();
-    let written = written(&session.row);
+    // The row is corrected by the agent's own record already; the file has what the last hook said.
+    let shown = state_of(&session.row);
     let mut state = StateProof::new();
-    state.chosen = written.from.clone();
-    state.written = written;
+    state.chosen = shown.from.clone();
+    let written = view::status(&session.row).map(|status| {
+        let mut row = session.row.clone();
+        (row.state, row.attention) = (status.state, status.attention);
+        (row.state_from, row.state_at) = (status.state_from, status.state_at);
+        state_of(&row)
+    });
+    match written {
+        Some(written) if written != shown => {
+            state.written = written;
+            state.evidence = vec![shown];
+        }
+        _ => state.written = shown,
+    }
     let mut explain = Explain::new().session(session.row.clone()).identity(identity).state(state);
     explain.at = view.at;
     explain.notes = notes(session, view, &evidence);
@@ -67,8 +80,8 @@ fn observed(evidence: &Evidence<'_>, machine: &Machine) -> ObservedIdentity {
     observed
 }
 
-/// The state as the file has it.
-fn written(row: &Row) -> StateEvidence {
+/// The state that a row has.
+fn state_of(row: &Row) -> StateEvidence {
     let mut written = StateEvidence::new();
     written.from = row.state_from.clone();
     written.at = row.state_at;

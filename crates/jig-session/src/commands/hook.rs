@@ -253,10 +253,11 @@ fn leave_former(dir: &PrivateDir, name: &str, process: &Caller, machine: &Machin
     let scanned = dir.scan(STATUS_BYTES, |entry| {
         let Ok((bytes, stamp)) = entry.content else { return };
         let Ok(read) = Status::read(bytes) else { return };
-        let status = read.value;
+        // A turn that was broken off is over, whether or not a hook said so.
+        let status = evidence::corrected(&read.value).unwrap_or(read.value);
         let is_ours = entry.name.to_str() != Some(&format!("{name}.json"))
             && names::document_name(&status.session).as_deref() != Some(name);
-        let from_hook = status.state_from.as_ref().is_some_and(|from| from.hook_event().is_some());
+        let from_hook = status.state_from.as_ref().is_some_and(evidence::is_hooks);
         if is_ours && from_hook && status.state == State::Idle && Record::of_status(&status).same_process(&ours) {
             left.push((entry.name.to_owned(), stamp));
         }

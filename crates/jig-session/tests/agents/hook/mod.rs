@@ -132,6 +132,10 @@ fn what_no_hook_tells_is_read_from_the_agents_own_record() {
     record("idle", "s-1", &start, later);
     let esc = row(&env);
     assert_eq!((&esc["state"], &esc["stateFrom"], &esc["attention"]), (&"idle".into(), &"record".into(), &Value::Null));
+    let explained = env.jig(&["explain", "s-1", "--json"]).exits(0).json();
+    let state = &explained["state"];
+    assert_eq!((&state["written"]["state"], &state["evidence"][0]["state"]), (&"busy".into(), &"idle".into()));
+    assert_eq!((&state["chosen"], &explained["session"]["state"]), (&"record".into(), &"idle".into()));
     record("waiting", "s-1", &start, later);
     assert_eq!(row(&env)["attention"]["reason"], "approval");
     record("idle", "s-1", &start, 1_700_000_000_000);
@@ -141,6 +145,9 @@ fn what_no_hook_tells_is_read_from_the_agents_own_record() {
     record("idle", "s-1", "1", later);
     assert_eq!(row(&env)["state"], "busy", "another process's record says nothing");
     assert_eq!(file(&env, "s-1")["state"], "busy", "a reader writes nothing");
+    record("idle", "s-1", &start, later);
+    claude(&env, "SessionStart", &json!({ "source": "startup", "session_id": "s-2" }));
+    assert_eq!(file(&env, "s-1"), Value::Null, "it was broken off, and the process shows another session now");
 }
 
 #[test]
