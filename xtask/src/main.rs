@@ -4,6 +4,7 @@
 mod bench;
 mod e2e;
 mod faults;
+mod fuzz;
 mod run;
 mod schemas;
 mod test;
@@ -19,6 +20,7 @@ const TASKS: &[Task] = &[
     ("test", "all checks and tests; with CI=true it also installs what they need", test::run_all),
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
     ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),
+    ("fuzz", "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each", fuzz::fuzz),
     ("e2e", "the program against a real agent: pi", e2e::run_all),
 ];
 

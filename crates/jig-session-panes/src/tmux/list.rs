@@ -95,7 +95,7 @@ fn went_away(errors: &str) -> bool {
 }
 
 /// Reads all records; nothing when one is not in the form asked for.
-fn parse(mut bytes: &[u8]) -> Option<Vec<PaneFacts>> {
+pub fn parse(mut bytes: &[u8]) -> Option<Vec<PaneFacts>> {
     let mut panes = Vec::new();
     while !bytes.is_empty() {
         let (pane, rest) = record(bytes)?;

@@ -7,7 +7,7 @@ mod run;
 use std::ffi::OsString;
 
 pub use capture::{Capture, CapturedPane, batch, captures};
-pub use list::{FORMAT, PaneFacts, list};
+pub use list::{FORMAT, PaneFacts, list, parse};
 pub use run::{DEFAULT_LIMIT, TmuxError, TmuxOutput};
 
 use std::time::Duration;
