@@ -31,6 +31,20 @@ impl<'a> Record<'a> {
         Self { written_ms: newest.map(|time| time.epoch_ms()), ..Self::of(status.pid, status.process.as_ref()) }
     }
 
+    /// The record of the process that keeps a status document up to date. It runs on the machine, and in the pid
+    /// namespace, of the agent whose life was judged before.
+    #[must_use]
+    pub fn of_publisher(publisher: &'a status::Publisher, process: Option<&'a status::Process>) -> Self {
+        Self {
+            pid: Some(i64::from(publisher.pid)),
+            start: Some(publisher.start.as_str()),
+            boot_id: publisher.boot_id.as_deref(),
+            pid_namespace: publisher.pid_namespace.as_deref(),
+            machine: process.and_then(|process| process.machine.as_deref()),
+            ..Self::default()
+        }
+    }
+
     /// The record of a pi-king card. It carries no identity but the pid, so the newest sign of its writer is what a
     /// reused pid is recognised by.
     #[must_use]

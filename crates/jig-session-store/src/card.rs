@@ -25,7 +25,17 @@ pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, loca
     let visible = card.visible;
     let exited = card.status == KingState::EXITED;
     let row = row(card, path);
-    Ok(Session { row, process: None, terminal_from: None, tmux_socket: None, visible, exited, stamp, local })
+    Ok(Session {
+        row,
+        process: None,
+        terminal_from: None,
+        tmux_socket: None,
+        publisher: None,
+        visible,
+        exited,
+        stamp,
+        local,
+    })
 }
 
 /// What a status word means: an unknown one is work.

@@ -2,8 +2,8 @@
 
 use jig_session_atomic::Stamp;
 use jig_session_liveness::{Processes, Record};
-use jig_session_schema::row::{Detail, Problem, ProblemReason, Row};
-use jig_session_schema::status::Process;
+use jig_session_schema::row::{Detail, Problem, ProblemReason, Row, Verdict};
+use jig_session_schema::status::{Process, Publisher};
 
 /// One session: its row, and what its file says beyond the row.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct Session {
     pub terminal_from: Option<String>,
     /// The tmux server's socket.
     pub tmux_socket: Option<String>,
+    /// The process that keeps its file up to date.
+    pub publisher: Option<Publisher>,
     /// Whether it asked to be listed: a pi-king card may not.
     pub visible: bool,
     /// Whether its file says that it has ended, whatever its process does.
@@ -44,6 +46,20 @@ impl Session {
         let judged = processes.judge(&self.record());
         self.row.verdict = judged.verdict;
         self.row.detail = if self.exited { Some(Detail::EXITED) } else { judged.detail.and_then(Detail::new) };
+        // Of a stopped agent nothing is to be told: it is stopped.
+        if judged.verdict.is_alive() && self.row.detail != Some(Detail::STOPPED) && self.is_unpublished(processes) {
+            self.row.verdict = Verdict::Unknown;
+            self.row.detail = Some(Detail::NO_PUBLISHER);
+        }
+    }
+
+    /// Whether the process that keeps the file up to date is gone or stopped: what stands there is an old state then.
+    /// A document that names none is kept by nobody in particular, such as by hooks.
+    fn is_unpublished(&self, processes: &dyn Processes) -> bool {
+        self.publisher.as_ref().is_some_and(|publisher| {
+            let judged = processes.judge(&Record::of_publisher(publisher, self.process.as_ref()));
+            judged.verdict.is_over() || judged.detail.is_some_and(|detail| Detail::STOPPED == detail)
+        })
     }
 }
 

@@ -144,6 +144,7 @@ mod tests {
             process: None,
             terminal_from: None,
             tmux_socket: None,
+            publisher: None,
             visible: true,
             exited: false,
             stamp: Stamp { inode: 1, size: 1, modified_ns: 1 },

@@ -24,8 +24,9 @@ pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, loca
     let mut summary = read.value;
     let (process, terminal_from, tmux_socket) =
         (summary.process.take(), summary.terminal_from.take(), summary.tmux_socket.take());
+    let publisher = summary.publisher.take();
     let row = summary.into_row(path, Verdict::Unknown, None);
-    Ok(Session { row, process, terminal_from, tmux_socket, visible: true, exited: false, stamp, local })
+    Ok(Session { row, process, terminal_from, tmux_socket, publisher, visible: true, exited: false, stamp, local })
 }
 
 /// Why the process id is none that any system gives; `None` for a good one and for none at all.

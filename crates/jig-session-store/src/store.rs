@@ -321,6 +321,34 @@ mod tests {
     }
 
     #[test]
+    fn a_session_whose_publisher_is_gone_or_stopped_is_unknown_and_stays() {
+        // Publisher 3 runs; what is judged of the others is the table's.
+        let cases = [
+            (10, Some(3), Verdict::Alive, None),
+            (10, Some(2), Verdict::Unknown, Some(Detail::NO_PUBLISHER)),
+            (10, Some(1), Verdict::Unknown, Some(Detail::NO_PUBLISHER)),
+            // Nobody is named: nothing is concluded.
+            (10, None, Verdict::Alive, None),
+            // Of an agent that is gone or stopped the publisher says nothing.
+            (2, Some(2), Verdict::Gone, None),
+            (1, Some(2), Verdict::Alive, Some(Detail::STOPPED)),
+        ];
+        for (pid, publisher, verdict, detail) in cases {
+            let mut fixture = Fixture::new();
+            let start = |pid: u32| jig_session_liveness::fake::start_of(pid);
+            let mut document = json!({ "schema": 1, "session": "s", "pid": pid, "cwd": "/a", "state": "idle",
+                "process": { "start": start(pid) } });
+            if let Some(publisher) = publisher {
+                document["publisher"] = json!({ "pid": publisher, "start": start(publisher) });
+            }
+            fs::write(fixture.path("s.json"), document.to_string()).expect("written");
+            let look = fixture.store.look(&table()).expect("a look");
+            let row = &look.sessions[0].row;
+            assert_eq!((row.verdict, row.detail.clone()), (verdict, detail), "{pid} {publisher:?}");
+        }
+    }
+
+    #[test]
     fn no_folder_is_empty_and_a_bad_one_an_error() {
         let mut fixture = Fixture::new();
         fs::remove_dir(fixture.root.path().join("sessions")).expect("removed");

@@ -6,7 +6,7 @@ use jig_session_atomic::Stamp;
 use jig_session_liveness::{Process, Processes, Record, agent_above, is_in_tmux};
 use jig_session_schema::event::{Event, SessionEvent};
 use jig_session_schema::shape::Patch;
-use jig_session_schema::status::{Agent, State, StateFrom, Status};
+use jig_session_schema::status::{self, Agent, State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{limits, names};
 
@@ -59,6 +59,7 @@ impl Publisher {
             let _ = dir.move_new(format!("{}.json", place.name), dir, format!("{longer}.json"));
         }
         let mut session = Session { status, memory: Memory::default() };
+        session.status.publisher = self.publisher(session.status.publisher.take());
         if continued {
             let derived = self.derived_ticket(&session.status);
             session.memory.ticket = remembered(&session.status, derived.as_deref());
@@ -80,6 +81,21 @@ impl Publisher {
             next_check: now.mono + limits::RESTORE_INTERVAL,
             text: Vec::new(),
             next_around: Duration::MAX,
+        })
+    }
+
+    /// Who keeps the document up to date from now on: this process, as long as it lasts. A one-shot use leaves the
+    /// one that does so, and takes out one that does no longer.
+    fn publisher(&self, before: Option<status::Publisher>) -> Option<status::Publisher> {
+        let processes = &*self.setup.processes;
+        if self.setup.mode == Mode::Lasting {
+            let own = processes.identity_of(self.setup.pid).ok()?;
+            let publisher = status::Publisher::new().pid(self.setup.pid).start(own.start?);
+            return Some(publisher.boot_id(own.boot_id).pid_namespace(own.pid_namespace));
+        }
+        before.filter(|publisher| {
+            let judged = processes.judge(&Record::of_publisher(publisher, None));
+            judged.verdict.is_alive() && judged.detail.is_none()
         })
     }
 

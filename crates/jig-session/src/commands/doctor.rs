@@ -6,8 +6,8 @@ use jig_session_atomic::{EntryProblem, Notice, PrivateDir};
 use jig_session_liveness::{Machine, Processes};
 use jig_session_schema::documents::{Check, Doctor};
 use jig_session_schema::places::Places;
-use jig_session_schema::row::{ProblemReason, Source};
-use jig_session_schema::status::Status;
+use jig_session_schema::row::{Detail, ProblemReason, Source};
+use jig_session_schema::status::{AgentName, Status};
 use jig_session_schema::time::Timestamp;
 use jig_session_store::Hints;
 use serde_json::Value;
@@ -168,6 +168,14 @@ fn files(view: &View) -> Vec<Check> {
             let path = Path::new(&session.row.path);
             checks.push(bad("field", format!("{field} and is taken as unknown"), Some(hint), Some(path)));
         }
+    }
+    for row in view.rows().filter(|row| row.detail == Some(Detail::NO_PUBLISHER)) {
+        let message = format!("nobody keeps the file of {} up to date: its publisher is gone or stopped", row.session);
+        let hint = match row.agent.as_ref().map(|agent| &agent.name) {
+            Some(name) if *name == AgentName::PI => "let a stopped one go on, or type /reload in that Pi",
+            _ => "let a stopped one go on, or begin the session anew",
+        };
+        checks.push(bad("publisher", message, Some(hint.to_owned()), Some(Path::new(&row.path))));
     }
     let over = view.rows().filter(|row| row.verdict.is_over() && row.source == Source::Jig).count();
     let count = view.sessions.len();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jig_session_schema::documents::Wait;
-use jig_session_schema::row::Row;
+use jig_session_schema::row::{Detail, Row};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 use jig_session_store::is_live;
@@ -72,7 +72,8 @@ fn is_reached(what: &str, row: &Row, live: bool) -> bool {
     let (waits, state) = (row.attention.is_some(), row.state);
     match what {
         "gone" => !live,
-        _ if !live => false,
+        // What nobody keeps up to date may have ended long ago, or not.
+        _ if !live || row.detail == Some(Detail::NO_PUBLISHER) => false,
         "idle" => state == State::Idle,
         "busy" => state == State::Busy,
         "attention" => waits,

@@ -194,6 +194,28 @@ fn a_one_shot_use_sweeps_nothing_and_takes_nothing_from_a_live_owner() {
 }
 
 #[test]
+fn a_lasting_publisher_names_itself_and_a_one_shot_use_only_one_that_lives() {
+    let world = World::new();
+    drop(begun(&world, "s-1", 100, 0));
+    let publisher = || world.read("s-1").unwrap().get("publisher").cloned();
+    let own = json!({"pid": 900, "start": start_of(900), "bootId": fake::BOOT});
+    assert_eq!(
+        publisher().map(|found| (found["pid"].clone(), found["start"].clone())),
+        Some((own["pid"].clone(), own["start"].clone()))
+    );
+    let hook = |n: u64| {
+        let mut hook = world.publisher_with(Mode::OneShot { begins: false, clock_ms: None }, &[]);
+        told(&mut hook, &session("s-1", 100), 60_000);
+        told(&mut hook, &count(n), 60_001);
+    };
+    hook(1);
+    assert_eq!(publisher().map(|found| found["pid"].clone()), Some(json!(900)), "it lives, and stays");
+    world.judge(900, Verdict::Gone);
+    hook(2);
+    assert_eq!(publisher(), None, "nobody keeps the file but the hooks");
+}
+
+#[test]
 fn a_one_shot_use_goes_on_where_the_last_one_ended() {
     let world = World::new();
     for (ms, value) in [

@@ -215,6 +215,7 @@ impl Setup {
         report.found = app.os_var("PATH").and_then(|path| found(agent, path));
         report.entries = apply(deed, agent, parts, &self.target(project, &variable));
         report.notes = notes(deed, agent, &report);
+        report.notes.extend(to_reload(agent, &report, app));
         report
     }
 }
@@ -242,6 +243,24 @@ fn notes(deed: Deed, agent: &Agent, report: &HooksAgent) -> Vec<String> {
         notes.push(format!("{}: from its documents, not tried with the program itself", agent.title));
     }
     notes
+}
+
+/// The Pis that run with what was there before: Pi loads an extension at its start, and again when it is told to.
+fn to_reload(agent: &Agent, report: &HooksAgent, app: &App) -> Vec<String> {
+    let changed = [HooksState::INSTALLED, HooksState::UPDATED, HooksState::REMOVED];
+    if agent.name != "pi" || !report.entries.iter().any(|entry| changed.contains(&entry.state)) {
+        return Vec::new();
+    }
+    // What cannot be listed now is no reason to fail: the installation is done.
+    let Ok(view) = crate::view::load(app) else { return Vec::new() };
+    let is_running = |row: &&jig_session_schema::row::Row| {
+        row.agent.as_ref().is_some_and(|agent| agent.name == "pi") && jig_session_store::is_live(row)
+    };
+    let note = |row: &jig_session_schema::row::Row| {
+        let pid = row.pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
+        format!("Pi {pid} in {} goes on with what it has loaded: type /reload there", clean(&row.cwd))
+    };
+    view.rows().filter(is_running).map(note).collect()
 }
 
 fn text(document: &HooksDocument, deed: Deed) -> String {
