@@ -408,6 +408,12 @@ impl<'w> Actor<'_, 'w> {
         let unread = Some(bus.unread(&self.me().id)?);
         Ok(match claimed {
             Claimed::Held { claimed, already } => {
+                let root = &self.context.repo.place.root;
+                let missing = |path: &&String| !overlap::is_resource(path) && !root.join(path).exists();
+                let missing: Vec<&str> = claimed.iter().filter(missing).map(String::as_str).collect();
+                if !missing.is_empty() {
+                    self.notes.borrow_mut().push(format!("{} (not there yet)", missing.join(", ")));
+                }
                 finish!(Claim, shown::ClaimResult::new().claimed(claimed).already(already), None, unread)
             }
             Claimed::Conflicts(conflicts) => {

@@ -184,12 +184,16 @@ impl Bus<'_> {
         let others = || look.members.iter().filter(|m| m.state == State::Live && m.record.id != me.id);
         // A former id leaves with this join; its label is free.
         let others = || others().filter(|m| !replaces(me, &m.record));
-        let holder = |label: &str| others().find(|m| label::same(&m.record.label, label) || m.record.id == label);
+        let holder = |label: &str| others().find(|m| label::alike(&m.record.label, label) || m.record.id == label);
         if let Some(given) = given {
             let label = label::given(given).map_err(|bad| Refusal::new(Code::Refused, bad.to_string()))?;
             if let Some(holder) = holder(&label) {
                 let id = &holder.record.id;
-                let what = if holder.record.id == label { "is the id of" } else { "is held by" };
+                let what = match &holder.record {
+                    record if record.id == label => "is the id of".to_owned(),
+                    record if label::same(&record.label, &label) => "is held by".to_owned(),
+                    record => format!("looks like \"{}\" of", record.label),
+                };
                 return Err(Refusal::new(Code::LabelHeld, format!("the label \"{label}\" {what} session {id}"))
                     .hint("join with another label")
                     .holder(id.clone())

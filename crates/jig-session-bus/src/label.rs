@@ -28,7 +28,7 @@ pub enum BadLabel {
 /// Checks a label that was given: it is kept as it is but for its blanks, or it is refused.
 pub fn given(label: &str) -> Result<String, BadLabel> {
     let label = text::nfc(label);
-    if label.chars().any(|c| is_invisible(c) && !c.is_whitespace()) {
+    if label.chars().any(|c| is_unseen(c) && !c.is_whitespace()) {
         return Err(BadLabel::Invisible);
     }
     let label = join_blanks(&label);
@@ -45,7 +45,7 @@ pub fn given(label: &str) -> Result<String, BadLabel> {
 
 /// Makes a label of a name that was not meant as one (a folder, a session's name); `None` when nothing is left.
 pub fn derived(name: &str) -> Option<String> {
-    let visible: String = text::nfc(name).chars().filter(|c| c.is_whitespace() || !is_invisible(*c)).collect();
+    let visible: String = text::nfc(name).chars().filter(|c| c.is_whitespace() || !is_unseen(*c)).collect();
     let joined = join_blanks(&visible);
     let label: String = joined.trim_start_matches(['-', '@']).chars().take(limits::LABEL).collect();
     (!label.is_empty() && !is_reserved(&label)).then_some(label)
@@ -63,6 +63,20 @@ pub fn with_suffixes<'a>(label: &'a str, id: &str) -> impl Iterator<Item = Strin
         let head: String = label.chars().take(room).collect();
         if head.is_empty() { suffix } else { format!("{head}-{suffix}") }
     }))
+}
+
+/// Whether a character of an address is not seen. A text keeps the selectors of an emoji's form, an address does not:
+/// with and without them it looks the same. The blank pattern of Braille is a blank that is no white space.
+fn is_unseen(c: char) -> bool {
+    is_invisible(c) || matches!(c, '\u{fe0e}' | '\u{fe0f}' | '\u{2800}')
+}
+
+/// Whether two labels look alike, by the skeletons of Unicode's table of confusable characters (UTS 39).
+pub fn alike(a: &str, b: &str) -> bool {
+    let skeleton = |text: &str| unicode_security::skeleton(text).collect::<String>();
+    let alike = |a: &str, b: &str| skeleton(a) == skeleton(b);
+    // Each case has a look of its own.
+    same(a, b) || alike(a, b) || alike(&a.to_lowercase(), &b.to_lowercase())
 }
 
 /// Whether two labels are one address.
@@ -95,6 +109,8 @@ mod tests {
         assert_eq!(given("\u{1b}\u{7}"), Err(BadLabel::Invisible));
         assert_eq!(given("a\u{202e}b"), Err(BadLabel::Invisible));
         assert_eq!(given("a\u{200b}b"), Err(BadLabel::Invisible));
+        assert_eq!(given("\u{2800}"), Err(BadLabel::Invisible));
+        assert_eq!(given("alice\u{fe0f}"), Err(BadLabel::Invisible));
         assert_eq!(given("-x"), Err(BadLabel::Beginning('-')));
         assert_eq!(given("@x"), Err(BadLabel::Beginning('@')));
         assert_eq!(given(&"x".repeat(48)), Ok("x".repeat(48)));
@@ -124,6 +140,17 @@ mod tests {
         let second = with_suffixes(&long, "s-1234").nth(1).expect("a suffixed label");
         assert_eq!(second.chars().count(), 48);
         assert!(second.ends_with("-1234"));
+    }
+
+    #[test]
+    fn labels_that_look_alike_are_told() {
+        for (a, b) in [("alice", "\u{430}lice"), ("Alice", "alice"), ("paypal", "paypa\u{406}"), ("core", "c\u{3bf}re")]
+        {
+            assert!(alike(a, b), "{a} {b}");
+        }
+        for (a, b) in [("alice", "alices"), ("worker-1", "worker-2"), ("core", "cord")] {
+            assert!(!alike(a, b), "{a} {b}");
+        }
     }
 
     #[test]

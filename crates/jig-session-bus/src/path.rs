@@ -47,6 +47,12 @@ pub enum BadPath {
     /// A pattern other than "everything below".
     #[error("\"{0}\" is a pattern; claims are files or folders")]
     Pattern(String),
+    /// A spelling that some tool would expand, and nothing here does.
+    #[error("\"{0}\" begins with \"~\", which stands for nothing here")]
+    Home(String),
+    /// An address and no path.
+    #[error("\"{0}\" is an address and no path")]
+    Address(String),
     /// Not in this worktree.
     #[error("\"{0}\" is outside the repository")]
     Outside(String),
@@ -76,7 +82,12 @@ impl BadPath {
     /// The way out, where there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Pattern(_) => Some("claim the folder: src/api or src/api/**".to_owned()),
+            Self::Pattern(_) => Some("name each path, or claim the folder: src/api or src/api/**".to_owned()),
+            Self::Home(_) => Some("write the path out; for a file of that name: ./~name".to_owned()),
+            Self::Address(text) => Some(match file_uri(text) {
+                Some(path) => format!("write it as a path: {path}"),
+                None => "claim the path of a file or folder, or a resource such as @name".to_owned(),
+            }),
             Self::Outside(_) => Some("claims are paths of the repository the session works in".to_owned()),
             Self::Elsewhere { root, .. } => {
                 Some(format!("use that repository's bus: jig-session bus --cwd '{}' …", root.display()))
@@ -99,6 +110,7 @@ pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
         return resource(argument);
     }
     let (spelled, as_dir) = below(argument, place)?;
+    let spelled = if as_dir { spelled } else { without_line(&spelled, place) };
     let path = Path::new(&spelled);
     let outside = || BadPath::Outside(argument.to_owned());
     let start = if path.is_absolute() { below_spelled_root(path, place) } else { place.cwd.join(path) };
@@ -229,9 +241,18 @@ fn resource(argument: &str) -> Result<ClaimPath, BadPath> {
 
 /// `x/`, `x/*` and `x/**` mean the folder `x`; another pattern is refused, unless a file has just that name.
 fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
-    let patterned = |text: &str| text.contains(['*', '?', '[']);
-    if patterned(argument) && place.cwd.join(argument).symlink_metadata().is_ok() {
+    if place.cwd.join(argument).symlink_metadata().is_ok() {
         return Ok((argument.to_owned(), argument.ends_with('/')));
+    }
+    if argument.starts_with('~') {
+        return Err(BadPath::Home(argument.to_owned()));
+    }
+    let scheme = argument.split_once(':').filter(|(scheme, rest)| {
+        let named = scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
+        named && (rest.starts_with("//") || scheme.eq_ignore_ascii_case("file"))
+    });
+    if scheme.is_some() {
+        return Err(BadPath::Address(argument.to_owned()));
     }
     let trimmed = argument.trim_end_matches('/');
     let stem = trimmed.strip_suffix("/**").or_else(|| trimmed.strip_suffix("/*"));
@@ -240,10 +261,43 @@ fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
         Some(stem) => (stem, true),
         None => (trimmed, argument.ends_with('/')),
     };
-    if patterned(spelled) && place.cwd.join(spelled).symlink_metadata().is_err() {
+    if spelled.starts_with('!') || is_pattern(missing(spelled, place)) {
         return Err(BadPath::Pattern(argument.to_owned()));
     }
     Ok((if spelled.is_empty() { "/" } else { spelled }.to_owned(), as_dir))
+}
+
+/// Whether a text stands for other names than itself: `*`, `?`, `[…]`, `{a,b}`, `{1..3}`.
+fn is_pattern(text: &str) -> bool {
+    let braced = text.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    let mut braced = braced.map(|(inside, _)| inside);
+    text.contains(['*', '?', '[']) || braced.any(|inside| inside.contains(',') || inside.contains(".."))
+}
+
+/// The end of a path that is not there: what exists is no pattern, and is asked of the longest folder.
+fn missing<'p>(spelled: &'p str, place: &Place) -> &'p str {
+    let ends = spelled.match_indices('/').map(|(at, _)| at).chain([spelled.len()]);
+    let there = ends.take_while(|at| place.cwd.join(&spelled[..*at]).symlink_metadata().is_ok()).last();
+    spelled.get(there.unwrap_or(0)..).unwrap_or(spelled)
+}
+
+/// A path without the line that editors put behind it (`a.md:12`, `a.md:12:5`, `a.md#L12`), unless a file has that name.
+fn without_line(spelled: &str, place: &Place) -> String {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let mut path = spelled;
+    if place.cwd.join(path).symlink_metadata().is_ok() {
+        return path.to_owned();
+    }
+    if let Some((stem, _)) = path.rsplit_once("#L").filter(|(_, line)| is_number(&line.replace('L', ""))) {
+        path = stem;
+    }
+    for _ in 0..2 {
+        match path.rsplit_once(':').filter(|(stem, line)| !stem.is_empty() && is_number(line)) {
+            Some((stem, _)) => path = stem,
+            None => break,
+        }
+    }
+    path.to_owned()
 }
 
 /// An absolute path that is spelled as the user reached the root, from the real root.
@@ -386,7 +440,13 @@ mod tests {
             ("*", "."),
             ("@build", "@build"),
             ("./@types", "./@types"),
-            ("app/[id]", "app/[id]"), // a file that is called so is no pattern
+            ("app/[id]", "app/[id]"),                   // a file that is called so is no pattern
+            ("app/[id]/page.tsx", "app/[id]/page.tsx"), // nor is what is to be made in it
+            ("src/api/routes.ts:12", "src/api/routes.ts"),
+            ("src/api/routes.ts:12:5", "src/api/routes.ts"),
+            ("src/api/routes.ts#L3-L9", "src/api/routes.ts"),
+            ("new.md:7", "new.md"),
+            ("docs/a{b}", "docs/a{b}"),
         ];
         for (argument, expected) in table {
             assert_eq!(path(argument, &tree.place), expected, "{argument}");
@@ -420,6 +480,16 @@ mod tests {
         assert!(matches!(resolve("..", place), Err(BadPath::Outside(_))));
         assert!(matches!(resolve("/", place), Err(BadPath::Outside(_))));
         assert!(matches!(resolve("loop-a", place), Err(BadPath::Loop(_)))); // 105
+        for pattern in ["pkg/{a,b}/**", "src/f{1..3}.rs", "!src/x", "src/?.rs", "app/[x]/page.tsx", "a/**/b"] {
+            assert!(matches!(resolve(pattern, place), Err(BadPath::Pattern(_))), "{pattern}");
+        }
+        for home in ["~", "~/notes", "~user/x"] {
+            assert!(matches!(resolve(home, place), Err(BadPath::Home(_))), "{home}");
+        }
+        for address in ["file:///r/a", "file:a", "https://x.invalid/a"] {
+            let refused = resolve(address, place).expect_err("an address");
+            assert!(matches!(refused, BadPath::Address(_)) && refused.hint().is_some(), "{address}");
+        }
         let refused = resolve("src/*.rs", place).expect_err("a pattern"); // 109
         assert!(refused.hint().is_some_and(|hint| hint.contains("folder")));
         assert!(matches!(resolve(".git", place), Err(BadPath::Git(_)))); // 114
