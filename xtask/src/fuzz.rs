@@ -87,6 +87,7 @@ fn campaign(program: &Path, target: &str, minutes: u64) -> anyhow::Result<BTreeM
         // What an earlier run found would be found at once.
         let _ = std::fs::remove_dir_all(&out);
     }
+    std::fs::create_dir_all(root().join("target/fuzz/found")).context("cannot make the folder of findings")?;
     let seconds = (minutes * 60).to_string();
     let mut command = cargo(&["afl", "fuzz", "-V", &seconds, "-i"]);
     command.arg(root().join("xtask/fuzz/seeds").join(target)).arg("-o").arg(&out).arg("--").arg(program).arg(target);
