@@ -68,11 +68,20 @@ pub enum Stage {
     Monitor,
     /// The same, begun in the background.
     BackgroundMonitor,
+    /// What the program takes the place of.
+    Program,
+    /// The same, begun in the background.
+    BackgroundProgram,
 }
 
 impl Stage {
-    const WORDS: [(Self, &'static str); 3] =
-        [(Self::Proxy, "proxy"), (Self::Monitor, "monitor"), (Self::BackgroundMonitor, "background-monitor")];
+    const WORDS: [(Self, &'static str); 5] = [
+        (Self::Proxy, "proxy"),
+        (Self::Monitor, "monitor"),
+        (Self::BackgroundMonitor, "background-monitor"),
+        (Self::Program, "program"),
+        (Self::BackgroundProgram, "background-program"),
+    ];
 
     /// The stage of a word behind `--stage`.
     #[must_use]
@@ -156,8 +165,12 @@ pub fn run(spec: &Spec, stage: Stage, host: Host) -> io::Result<Ending> {
     match stage {
         Stage::Monitor | Stage::BackgroundMonitor => {
             take_name(OsStr::new(NAME));
-            monitor::run(&spec.program, &spec.arguments, stage == Stage::Monitor);
+            monitor::run(spec, stage == Stage::Monitor);
             return Ok(Ending::Code(0));
+        }
+        Stage::Program | Stage::BackgroundProgram => {
+            monitor::become_program(spec, stage == Stage::Program)?;
+            return Ok(Ending::Code(1));
         }
         Stage::Begin if is_nested(host.within.as_deref()) => {
             let error = Command::new(&spec.program).args(&spec.arguments).exec();

@@ -4,34 +4,48 @@
 //! the program's group from being orphaned: in an orphaned group the kernel drops the stop of Ctrl-Z. It holds the
 //! terminal open until the proxy has read everything.
 
-use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use nix::sys::signal::{self, SigSet};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, waitpid};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
-use signal_hook::consts::{
-    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGWINCH,
-};
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH};
 
-use crate::SESSION_VARIABLE;
 use crate::link::{Ear, Told, Wanted, say};
 use crate::signals::Signals;
+use crate::{OURSELVES, SESSION_VARIABLE, Spec, Stage};
 
 /// Signals that must not end the monitor before its program has ended.
 const SIGNALS: [i32; 10] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH];
 
 /// Runs the program: standard input is the socket to the proxy, standard output is the terminal.
-pub(crate) fn run(program: &OsString, arguments: &[OsString], foreground: bool) -> u8 {
-    match Monitor::start(program, arguments, foreground) {
+pub(crate) fn run(spec: &Spec, foreground: bool) {
+    match Monitor::start(spec, foreground) {
         Ok(monitor) => monitor.serve(),
         Err(error) => say(stdin(), &Told::Failed(error.raw_os_error().unwrap_or_default())),
     }
-    0
+}
+
+/// Becomes the program: a process of the program's own group that takes the foreground before the program's first
+/// instruction. A parent could only hand it over afterwards, and where the signal for that moment is ignored (as in
+/// tmux) the program would read an error. Standard input is where a failure is told, standard output is the terminal.
+pub(crate) fn become_program(spec: &Spec, foreground: bool) -> io::Result<()> {
+    let failed = stdin().try_clone_to_owned()?;
+    if foreground {
+        let before = SigSet::thread_get_mask()?;
+        [signal::Signal::SIGTTOU].into_iter().collect::<SigSet>().thread_block()?;
+        let _ = tcsetpgrp(stdout(), rustix::process::getpgrp());
+        before.thread_set_mask()?;
+    }
+    let error = Command::new(&spec.program).args(&spec.arguments).stdin(terminal()?).exec();
+    let errno = error.raw_os_error().unwrap_or_default();
+    let _ = rustix::io::write(&failed, errno.to_string().as_bytes());
+    Ok(())
 }
 
 struct Monitor {
@@ -42,34 +56,33 @@ struct Monitor {
 }
 
 impl Monitor {
-    fn start(program: &OsString, arguments: &[OsString], foreground: bool) -> io::Result<Self> {
+    fn start(spec: &Spec, foreground: bool) -> io::Result<Self> {
         let session = rustix::process::setsid()?;
         rustix::process::ioctl_tiocsctty(stdout())?;
         // Handlers, not `ignore`: what is ignored would be ignored in the program too.
         let signals = Signals::listen(&SIGNALS)?;
-        let child = Command::new(program)
-            .args(arguments)
+        let stage = if foreground { Stage::Program } else { Stage::BackgroundProgram };
+        let (mut failed, theirs) = io::pipe()?;
+        let child = Command::new(OURSELVES)
+            .arg0(&spec.program)
+            .args(spec.to_arguments(stage))
             .process_group(0)
-            .stdin(terminal()?)
+            .stdin(theirs)
             .stdout(terminal()?)
             .stderr(Stdio::inherit())
             .env(SESSION_VARIABLE, session.as_raw_nonzero().to_string())
             .spawn()?;
         let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
-        let monitor = Self { child, signals, foreground, ended: false };
-        monitor.place();
-        // From now on the foreground is handed over from the background as well. Not sooner: a program inherits this.
-        [nix::sys::signal::Signal::SIGTTOU].into_iter().collect::<nix::sys::signal::SigSet>().thread_block()?;
-        say(stdin(), &Told::Started(child.as_raw_nonzero().get()));
-        Ok(monitor)
-    }
-
-    /// Puts the program's group where it belongs.
-    fn place(&self) {
-        if self.foreground {
-            // A program that has ended already has no group any more.
-            let _ = tcsetpgrp(stdout(), self.child);
+        // From now on the foreground is handed over from the background. Not sooner: a program inherits this.
+        [signal::Signal::SIGTTOU].into_iter().collect::<SigSet>().thread_block()?;
+        // The pipe ends when the program has taken the place of what became it.
+        let mut errno = String::new();
+        failed.read_to_string(&mut errno)?;
+        if let Ok(errno) = errno.parse() {
+            return Err(io::Error::from_raw_os_error(errno));
         }
+        say(stdin(), &Told::Started(child.as_raw_nonzero().get()));
+        Ok(Self { child, signals, foreground, ended: false })
     }
 
     fn serve(mut self) {
@@ -145,12 +158,6 @@ impl Monitor {
 
     fn became(&mut self, status: WaitStatus) {
         if let Some(signal) = status.stopping_signal() {
-            let waits = [SIGTTIN, SIGTTOU].contains(&signal);
-            if waits && self.foreground && tcgetpgrp(stdout()).is_ok_and(|group| group == self.child) {
-                // It touched the terminal in the moment before it was handed over.
-                let _ = kill_process_group(self.child, Signal::CONT);
-                return;
-            }
             say(stdin(), &Told::Stopped(signal));
         } else if status.continued() {
             say(stdin(), &Told::Continued);

@@ -248,9 +248,17 @@ impl Proxy {
         self.pump.flush(LAST_WORDS);
         self.shared.stopped(true);
         self.stopped = Some(signal);
+        if !terminal::has_shell() {
+            // Nobody would let us go on. The kernel drops a stop there, and so do we; but who was stopped from
+            // elsewhere goes on when it is told elsewhere.
+            if signal != SIGSTOP {
+                self.go_on();
+            }
+            return;
+        }
         self.terminal.leave();
         self.signals.forget(SIGCONT);
-        // Never SIGSTOP: where no shell is above us nobody would let us go on. There the kernel drops this one.
+        // Never SIGSTOP: the kernel drops this one where it finds no shell above us, whatever we have found.
         let own = match signal {
             SIGTTIN => Signal::TTIN,
             SIGTTOU => Signal::TTOU,
@@ -261,7 +269,6 @@ impl Proxy {
         let limit = Timespec::try_from(STOPPED).ok();
         let _ = poll(&mut signals, limit.as_ref());
         let continued = self.signals.has_come(SIGCONT);
-        // Who was stopped from elsewhere, without a shell that could have stopped us too, goes on when told elsewhere.
         if continued || signal != SIGSTOP {
             self.go_on();
         } else if Terminal::is_foreground() {

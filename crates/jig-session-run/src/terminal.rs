@@ -3,8 +3,9 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use jig_session_liveness::{Machine, Processes};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::getpgrp;
+use rustix::process::{Pid, getpgid, getpgrp, getppid, getsid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize};
@@ -19,6 +20,25 @@ pub(crate) fn shows_errors() -> bool {
     let device = |fd| rustix::fs::fstat(fd).map(|stat| stat.st_rdev).ok();
     let stderr = rustix::stdio::stderr();
     isatty(stderr) && device(stderr) == device(stdin())
+}
+
+/// Whether a shell of this session is above our group: only it lets a stopped job go on.
+pub(crate) fn has_shell() -> bool {
+    let (group, session) = (getpgrp(), getsid(None).ok());
+    let machine = Machine::new();
+    let mut above = getppid();
+    while let Some(pid) = above {
+        if getsid(Some(pid)).ok() != session {
+            return false;
+        }
+        if getpgid(Some(pid)).is_ok_and(|of| of != group) {
+            return true;
+        }
+        // A script that runs us is in our group; its shell is further up.
+        let parent = u32::try_from(pid.as_raw_nonzero().get()).ok().and_then(|pid| machine.process(pid).ok()?.parent);
+        above = parent.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    }
+    false
 }
 
 /// The person's terminal.

@@ -8,6 +8,7 @@ mod measure;
 mod panes;
 mod pi;
 mod report;
+mod run;
 mod sessions;
 mod world;
 
@@ -16,14 +17,14 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail, ensure};
 
-use crate::run::{self, say};
+use crate::run::{root, say};
 use report::Report;
 use world::Programs;
 
 /// A group's name and what runs it.
 type Group = (&'static str, fn(&Bench, &mut Report) -> anyhow::Result<()>);
 
-const GROUPS: [Group; 7] = [
+const GROUPS: [Group; 8] = [
     ("publish", sessions::publish),
     ("ls", sessions::list),
     ("king", king::run),
@@ -31,6 +32,7 @@ const GROUPS: [Group; 7] = [
     ("panes", panes::run),
     ("host", host::run),
     ("pi", pi::run),
+    ("run", run::run),
 ];
 
 /// What every group is given.
@@ -71,7 +73,7 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     }
     if write {
         let command = format!("cargo xtask bench {}", args.join(" "));
-        let path = run::root().join("docs/performance.md");
+        let path = root().join("docs/performance.md");
         std::fs::write(&path, report.page(command.trim(), &machine())).context("cannot write docs/performance.md")?;
         say(&format!("written: {}", path.display()));
     }

@@ -71,6 +71,19 @@ impl Report {
         });
     }
 
+    /// A rate of ours against a baseline's: not below this share of it.
+    pub(super) fn at_least(&mut self, group: &'static str, what: &str, (ours, base): (f64, f64), share: f64) {
+        self.add(Figure {
+            group,
+            what: what.to_owned(),
+            ours: format!("{ours:.0}"),
+            base: format!("{base:.0}"),
+            result: format!("{:.2} x", ours / base),
+            goal: format!(">= {share} x"),
+            ok: Some(ours >= base * share),
+        });
+    }
+
     /// A number with its unit against the most it may be.
     pub(super) fn at_most(&mut self, group: &'static str, what: &str, value: f64, unit: &str, goal: f64) {
         self.add(Figure {

@@ -1,5 +1,6 @@
 //! `jig-session publish` as a feeder and a reader see it: events on stdin, one file, how it ends.
 
+mod page;
 mod starved;
 
 use std::fs;

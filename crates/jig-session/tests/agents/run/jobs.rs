@@ -131,3 +131,41 @@ fn what_is_redirected_stays_so() {
     screen.ends_with(0);
     assert!(screen.text().contains("substituted"), "{}", screen.text());
 }
+
+#[test]
+fn in_tmux_the_pane_goes_by_the_programs_name_and_the_row_names_the_pane() {
+    let env = TestEnvironment::new();
+    let socket = env.root().join("tmux");
+    let tmux = |args: &[&str]| {
+        let mut command = env.command("tmux");
+        command.args(["-u", "-f", "/dev/null", "-S"]).arg(&socket).args(args);
+        command.output()
+    };
+    let line = format!("exec {} run -- cat", env!("CARGO_BIN_EXE_jig-session"));
+    let started = tmux(&["new-session", "-d", "-x", "90", "-y", "20", "-s", "s", &line]);
+    if !started.is_ok_and(|output| output.status.success()) {
+        crate::common::skipped("in_tmux", "tmux cannot open a session");
+        return;
+    }
+    let ask = |args: &[&str]| {
+        let output = tmux(args).expect("tmux answers");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    eventually("the pane goes by the program's name", || {
+        (ask(&["display", "-p", "-t", "s", "#{pane_current_command}"]) == "cat").then_some(())
+    });
+    let row = eventually("the row", || env.jig(&["ls", "--json"]).json()["sessions"].get(0).cloned());
+    assert_eq!(row["tmuxPane"], ask(&["display", "-p", "-t", "s", "#{pane_id}"]).as_str());
+    ask(&["send-keys", "-t", "s", "typed", "Enter"]);
+    eventually("keys reach the program", || {
+        (ask(&["capture-pane", "-p", "-t", "s"]).matches("typed").count() == 2).then_some(())
+    });
+    // No shell is above it: a stop is none, and the pane does not freeze.
+    ask(&["send-keys", "-t", "s", "C-z"]);
+    ask(&["send-keys", "-t", "s", "again", "Enter"]);
+    eventually("it goes on", || (ask(&["capture-pane", "-p", "-t", "s"]).matches("again").count() == 2).then_some(()));
+    ask(&["kill-server"]);
+    eventually("nothing is left", || {
+        env.jig(&["ls", "--json"]).json()["sessions"].as_array().is_some_and(Vec::is_empty).then_some(())
+    });
+}
