@@ -15,7 +15,7 @@ fn pair() -> (Town, jig_session_bus::Me, jig_session_bus::Me) {
 
 #[test]
 fn one_conflict_and_nothing_is_claimed() {
-    // 91, 110
+    // bus-v1 91, 110
     let (town, a, b) = pair();
     let reason = Call::Claim { paths: vec!["src/api".into()], reason: Some("rework".into()) };
     town.act(&a, &reason);
@@ -33,7 +33,7 @@ fn one_conflict_and_nothing_is_claimed() {
 
 #[test]
 fn prefixes_block_in_both_directions() {
-    // 92, 93, 94, 95
+    // bus-v1 92, 93, 94, 95
     for (held, asked, free) in [
         ("src/api", "src/api/routes.ts", false),
         ("src/api/routes.ts", "src/api", false),
@@ -50,7 +50,7 @@ fn prefixes_block_in_both_directions() {
 
 #[test]
 fn what_one_holds_is_no_conflict_with_oneself() {
-    // 96, 97
+    // bus-v1 96, 97
     let (town, a, b) = pair();
     assert_eq!(town.claim(&a, "src").claimed, ["src"]);
     let again = town.claim_all(&a, &["src", "src/api", "src"]);
@@ -63,7 +63,7 @@ fn what_one_holds_is_no_conflict_with_oneself() {
 
 #[test]
 fn two_worktrees_share_one_set_of_paths() {
-    // 108
+    // bus-v1 108
     let (town, a, b) = pair();
     let tree = town.base().join("tree");
     fs::create_dir_all(town.root.join(".git/worktrees/tree")).expect("a folder");
@@ -79,7 +79,7 @@ fn two_worktrees_share_one_set_of_paths() {
 
 #[test]
 fn bad_paths_claim_nothing() {
-    // 100, 105, 109, 114
+    // bus-v1 100, 105, 109, 114
     let (town, a, _) = pair();
     std::os::unix::fs::symlink("loop", town.root.join("loop")).expect("a link");
     for bad in ["/etc", "../x", "loop", "src/*.rs", ".git/config", "", "@"] {
@@ -159,7 +159,7 @@ fn a_claim_file_that_is_none_is_in_the_way_for_a_moment_only() {
 
 #[test]
 fn releasing_names_what_it_did_and_did_not() {
-    // 118, 119, 120, 121, 122
+    // bus-v1 118, 119, 120, 121, 122
     let (town, a, b) = pair();
     town.claim_all(&a, &["src", "src/api", "docs"]);
     town.claim(&b, "other");
@@ -189,7 +189,7 @@ fn releasing_names_what_it_did_and_did_not() {
 
 #[test]
 fn a_subfolder_releases_what_it_names_there() {
-    // 118
+    // bus-v1 118
     let (town, a, _) = pair();
     town.claim_all(&a, &["src/api", "api"]);
     let below = result!(town.at(&town.root.join("src"), &a, &release(&["api"])), Release);
@@ -200,7 +200,7 @@ fn a_subfolder_releases_what_it_names_there() {
 
 #[test]
 fn what_a_killed_call_had_made_never_holds() {
-    // 91, killed between two claims of one call: its session lives on
+    // bus-v1 91, killed between two claims of one call: its session lives on
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     let note = town.folder().join("claiming.json");

@@ -26,7 +26,7 @@ fn plant(town: &Town, name: &str, content: &[u8], age_ms: u64) {
 
 #[test]
 fn mail_is_read_oldest_first_and_once() {
-    // 74, 75, 76, 77
+    // bus-v1 74, 75, 76, 77
     let (town, a, b) = pair();
     for i in 0..25 {
         town.send(&a, "b", &format!("m{i}"));
@@ -56,7 +56,7 @@ fn mail_is_read_oldest_first_and_once() {
 
 #[test]
 fn mail_that_was_not_shown_comes_back() {
-    // 80: the surface drops what it could not write.
+    // bus-v1 80: the surface drops what it could not write.
     let (town, a, b) = pair();
     town.send(&a, "b", "one");
     town.send(&a, "b", "two");
@@ -69,7 +69,7 @@ fn mail_that_was_not_shown_comes_back() {
 
 #[test]
 fn mail_of_a_reader_that_died_comes_back_at_the_next_call() {
-    // 79
+    // bus-v1 79
     let (town, a, b) = pair();
     town.send(&a, "b", "one");
     town.be(901);
@@ -84,7 +84,7 @@ fn mail_of_a_reader_that_died_comes_back_at_the_next_call() {
 
 #[test]
 fn two_readers_share_and_lose_nothing() {
-    // 78, one after the other; the crowd test does it at once.
+    // bus-v1 78, one after the other; the crowd test does it at once.
     let (town, a, b) = pair();
     for i in 0..10 {
         town.send(&a, "b", &format!("m{i}"));
@@ -101,7 +101,7 @@ fn two_readers_share_and_lose_nothing() {
 
 #[test]
 fn peeking_leaves_every_file_and_its_time() {
-    // 81, 82, 90
+    // bus-v1 81, 82, 90
     let (town, a, b) = pair();
     for i in 0..30 {
         town.send(&a, "b", &format!("m{i}"));
@@ -116,7 +116,7 @@ fn peeking_leaves_every_file_and_its_time() {
 
 #[test]
 fn what_is_no_message_goes_to_the_quarantine_once_it_is_old() {
-    // 83, 84, 89
+    // bus-v1 83, 84, 89
     let (town, a, b) = pair();
     town.send(&a, "b", "good");
     plant(&town, "1796000000000-0000aaaa.json", b"not json", 6_000);
@@ -137,7 +137,7 @@ fn what_is_no_message_goes_to_the_quarantine_once_it_is_old() {
 
 #[test]
 fn a_newer_message_is_kept_and_counted() {
-    // 85
+    // bus-v1 85
     let (town, _, b) = pair();
     plant(&town, "1796000000000-0000aaaa.json", b"{\"schema\":2,\"id\":\"1796000000000-0000aaaa\"}", 3_600_000);
     assert_eq!(town.inbox(&b).unreadable, 1);
@@ -147,7 +147,7 @@ fn a_newer_message_is_kept_and_counted() {
 
 #[test]
 fn names_that_are_no_messages_names_are_ignored() {
-    // 88
+    // bus-v1 88
     let (town, a, b) = pair();
     town.send(&a, "b", "good");
     let inbox = town.folder().join("inbox/s-b");

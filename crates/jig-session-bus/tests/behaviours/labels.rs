@@ -6,7 +6,7 @@ use crate::town::{Town, session};
 
 #[test]
 fn a_held_label_is_refused_and_nothing_changes() {
-    // 22, 23, 27
+    // bus-v1 22, 23, 27
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("BlueLake"));
@@ -28,7 +28,7 @@ fn a_held_label_is_refused_and_nothing_changes() {
 
 #[test]
 fn a_dead_sessions_label_is_free_at_once() {
-    // 24
+    // bus-v1 24
     let town = Town::new();
     town.join_as(&session("s-a", 11), Some("api"));
     town.life(11, Verdict::Gone);
@@ -37,7 +37,7 @@ fn a_dead_sessions_label_is_free_at_once() {
 
 #[test]
 fn derived_labels_are_told_apart_by_the_end_of_the_id() {
-    // 25, 26, 28
+    // bus-v1 25, 26, 28
     let town = Town::new();
     let ids = [
         "019fb27c-6804-7fa5-8000-00000000aaaa",
@@ -58,7 +58,7 @@ use jig_session_schema::bus_result::BusResult;
 
 #[test]
 fn words_with_a_meaning_are_no_labels() {
-    // 29, 30, 33
+    // bus-v1 29, 30, 33
     let town = Town::new();
     town.join_as(&session("s-other", 11), Some("other"));
     let me = session("s-a", 12);
@@ -75,7 +75,7 @@ fn words_with_a_meaning_are_no_labels() {
 
 #[test]
 fn a_new_label_frees_the_old_one() {
-    // 32
+    // bus-v1 32
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("one"));

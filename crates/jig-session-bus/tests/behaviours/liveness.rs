@@ -7,7 +7,7 @@ use crate::town::{Town, calls, session, unproven};
 
 #[test]
 fn a_dead_process_is_gone_at_once() {
-    // 34, 39, 40, 41
+    // bus-v1 34, 39, 40, 41
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("a"));
@@ -27,7 +27,7 @@ fn a_dead_process_is_gone_at_once() {
 
 #[test]
 fn a_claim_is_free_before_any_prune() {
-    // 41
+    // bus-v1 41
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.claim(&a, "src");
@@ -41,7 +41,7 @@ fn a_claim_is_free_before_any_prune() {
 
 #[test]
 fn without_evidence_the_beat_decides() {
-    // 37, 38
+    // bus-v1 37, 38
     let town = Town::new();
     let (a, b) = (unproven("s-a"), session("s-b", 12));
     town.join_as(&a, Some("a"));
@@ -63,7 +63,7 @@ fn without_evidence_the_beat_decides() {
 
 #[test]
 fn a_member_elsewhere_is_not_called_dead() {
-    // 38
+    // bus-v1 38
     let town = Town::new();
     let a = session("s-a", 11);
     town.join_as(&a, Some("a"));
@@ -75,7 +75,7 @@ fn a_member_elsewhere_is_not_called_dead() {
 
 #[test]
 fn a_silent_timer_is_stale_after_ten_minutes_and_calls_after_two_hours() {
-    // 42, 43, 116
+    // bus-v1 42, 43, 116
     let town = Town::new();
     let (timer, by_calls, b) = (session("s-t", 11), calls(session("s-c", 12)), session("s-b", 13));
     town.claim(&timer, "src");
@@ -98,7 +98,7 @@ fn a_silent_timer_is_stale_after_ten_minutes_and_calls_after_two_hours() {
 
 #[test]
 fn setting_the_wall_clock_ages_nobody() {
-    // 44, 45
+    // bus-v1 44, 45
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("a"));
@@ -112,7 +112,7 @@ fn setting_the_wall_clock_ages_nobody() {
 
 #[test]
 fn a_record_that_is_none_is_skipped_and_goes_only_after_the_ttl() {
-    // 49
+    // bus-v1 49
     let town = Town::new();
     let a = session("s-a", 11);
     town.join(&a);

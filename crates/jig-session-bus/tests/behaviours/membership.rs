@@ -9,7 +9,7 @@ use crate::town::{Town, calls, claim, git_init, join, message, names, release, r
 
 #[test]
 fn a_reader_is_no_member() {
-    // 1, 2, 7
+    // bus-v1 1, 2, 7
     let town = Town::new();
     let me = session("s-a", 11);
     let status = town.status(&me);
@@ -28,7 +28,7 @@ fn a_reader_is_no_member() {
 
 #[test]
 fn join_makes_one_record_and_keeps_its_beginning() {
-    // 4, 5
+    // bus-v1 4, 5
     let town = Town::new();
     let me = session("s-a", 11);
     let first = town.join(&me);
@@ -48,7 +48,7 @@ fn join_makes_one_record_and_keeps_its_beginning() {
 
 #[test]
 fn every_act_that_needs_an_address_joins_first() {
-    // 6
+    // bus-v1 6
     let acts: [(&str, Call); 4] = [
         ("send", message("s-b", "hello", "message")),
         ("inbox", Call::Inbox { limit: None }),
@@ -67,7 +67,7 @@ fn every_act_that_needs_an_address_joins_first() {
 
 #[test]
 fn leaving_takes_record_claims_and_an_empty_inbox() {
-    // 8, 10, 32
+    // bus-v1 8, 10, 32
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("billing"));
@@ -90,7 +90,7 @@ fn leaving_takes_record_claims_and_an_empty_inbox() {
 
 #[test]
 fn unread_mail_outlives_the_membership() {
-    // 9, 11, 12
+    // bus-v1 9, 11, 12
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("a"));
@@ -108,7 +108,7 @@ fn unread_mail_outlives_the_membership() {
 
 #[test]
 fn the_same_session_name_gives_the_same_label() {
-    // 10
+    // bus-v1 10
     let town = Town::new();
     let named = |pid| Me { name: Some("billing core".into()), ..session("s-a", pid) };
     assert_eq!(town.join(&named(11)).label.as_deref(), Some("billing-core"));
@@ -118,7 +118,7 @@ fn the_same_session_name_gives_the_same_label() {
 
 #[test]
 fn one_repository_is_one_bus() {
-    // 15, 16, 17, 18, 19
+    // bus-v1 15, 16, 17, 18, 19
     let town = Town::new();
     let base = town.base();
     let key = |path: &std::path::Path| jig_session_bus::find_repo(path, None).expect("a repository").key;
@@ -154,7 +154,7 @@ fn one_repository_is_one_bus() {
 
 #[test]
 fn a_moved_repository_has_a_new_bus_that_can_be_told_from_the_old_one() {
-    // 21
+    // bus-v1 21
     let town = Town::new();
     town.join(&session("s-a", 11));
     let old = town.folder();
@@ -170,7 +170,7 @@ fn a_moved_repository_has_a_new_bus_that_can_be_told_from_the_old_one() {
 
 #[test]
 fn listening_is_a_mode_of_the_record() {
-    // 124, 125, 126
+    // bus-v1 124, 125, 126
     let town = Town::new();
     let me = session("s-a", 11);
     let ask = |wake, listen| Call::Join { label: None, wake, listen, guard: None };
@@ -193,7 +193,7 @@ fn listening_is_a_mode_of_the_record() {
 
 #[test]
 fn the_newer_pane_of_one_session_owns_its_record() {
-    // 123
+    // bus-v1 123
     let town = Town::new();
     let (old, new, other) = (session("s-a", 11), session("s-a", 21), session("s-b", 12));
     town.join(&old);
@@ -302,7 +302,7 @@ fn a_beat_renews_and_never_waits() {
 
 #[test]
 fn a_held_lock_refuses_changes_and_no_reads() {
-    // 136, without the process
+    // bus-v1 136, without the process
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("a"));
@@ -320,7 +320,7 @@ fn a_held_lock_refuses_changes_and_no_reads() {
 
 #[test]
 fn looking_touches_nothing() {
-    // 3, 81: what the board polls
+    // bus-v1 3, 81: what the board polls
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("a"));

@@ -22,7 +22,7 @@ fn send(town: &Town, me: &jig_session_bus::Me, call: &Call) -> SendResult {
 
 #[test]
 fn one_file_goes_to_each_recipient_and_the_result_says_what_happened() {
-    // 50, 64, 67
+    // bus-v1 50, 64, 67
     let (town, [a, b, _]) = trio();
     let sent = town.send(&a, "b", "hello");
     assert!(sent.ok);
@@ -39,7 +39,7 @@ fn one_file_goes_to_each_recipient_and_the_result_says_what_happened() {
 
 #[test]
 fn only_an_event_goes_to_everybody() {
-    // 51, 52, 53, 54
+    // bus-v1 51, 52, 53, 54
     let (town, [a, b, c]) = trio();
     for kind in ["message", "ask", "handoff"] {
         let refused = send(&town, &a, &message("*", "x", kind));
@@ -71,7 +71,7 @@ fn only_an_event_goes_to_everybody() {
 
 #[test]
 fn targets_are_ids_labels_and_pieces() {
-    // 55, 56, 57, 58, 59
+    // bus-v1 55, 56, 57, 58, 59
     let (town, [a, b, _]) = trio();
     for (to, text) in [("s-bbbb", "1"), ("B", "2"), ("bbbb", "3")] {
         assert!(town.send(&a, to, text).ok, "{to}");
@@ -128,7 +128,7 @@ fn a_stale_peer_is_written_to_with_a_warning() {
 
 #[test]
 fn texts_are_whole_or_refused() {
-    // 60, 61, 62, 64
+    // bus-v1 60, 61, 62, 64
     let (town, [a, b, _]) = trio();
     let long = "x".repeat(4000);
     let wide = "\u{1f600}".repeat(4000);
@@ -146,7 +146,7 @@ fn texts_are_whole_or_refused() {
 
 #[test]
 fn paths_travel_in_the_repositorys_spelling() {
-    // 63
+    // bus-v1 63
     let (town, [a, b, _]) = trio();
     let call = |paths: &[&str]| Call::Send {
         to: "b".into(),
@@ -166,7 +166,7 @@ fn paths_travel_in_the_repositorys_spelling() {
 
 #[test]
 fn a_handoff_keeps_its_card() {
-    // 66
+    // bus-v1 66
     let (town, [a, b, _]) = trio();
     let text = "line one\nline two ".repeat(100);
     send(&town, &a, &message("b", &text, "handoff"));
@@ -179,7 +179,7 @@ fn a_handoff_keeps_its_card() {
 
 #[test]
 fn one_senders_messages_stay_in_order_over_a_clock_step() {
-    // 70, 71
+    // bus-v1 70, 71
     let (town, [a, b, c]) = trio();
     for i in 0..5 {
         town.send(&a, "b", &format!("a{i}"));
@@ -201,7 +201,7 @@ fn one_senders_messages_stay_in_order_over_a_clock_step() {
 
 #[test]
 fn an_inbox_has_room_for_a_thousand() {
-    // 72
+    // bus-v1 72
     let (town, [a, ..]) = trio();
     let inbox = town.folder().join("inbox/s-bbbb");
     fs::create_dir_all(&inbox).expect("a folder");
@@ -218,7 +218,7 @@ fn an_inbox_has_room_for_a_thousand() {
 
 #[test]
 fn the_same_text_twice_in_ten_seconds_is_one_message() {
-    // 73
+    // bus-v1 73
     let (town, [a, b, c]) = trio();
     assert!(town.send(&a, "b", "ok, thanks").ok);
     town.pass(9_999);
@@ -235,7 +235,7 @@ fn the_same_text_twice_in_ten_seconds_is_one_message() {
 
 #[test]
 fn an_ask_does_not_wait() {
-    // 65
+    // bus-v1 65
     let (town, [a, b, _]) = trio();
     let sent = send(&town, &a, &message("b", "which port?", "ask"));
     assert!(sent.ok && sent.recipients[0].queued && sent.reply.is_none());

@@ -25,7 +25,7 @@ fn a_notice_points_and_previews() {
 
 #[test]
 fn what_was_told_is_not_told_again() {
-    // 128, 130
+    // bus-v1 128, 130
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("alpha"));

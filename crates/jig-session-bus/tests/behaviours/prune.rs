@@ -6,7 +6,7 @@ use crate::town::{Town, session, unproven};
 
 #[test]
 fn mail_expires_after_a_day_and_its_folder_with_it() {
-    // 86
+    // bus-v1 86
     let town = Town::new();
     let (a, b) = (session("s-a", 11), session("s-b", 12));
     town.join_as(&a, Some("a"));

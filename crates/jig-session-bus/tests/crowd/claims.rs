@@ -79,7 +79,7 @@ pub(crate) fn violations(held: &[Held]) -> usize {
 
 #[test]
 fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
-    // 111, 112, 115, 117
+    // bus-v1 111, 112, 115, 117
     let (workers, attempts) = if full() { (64, 10_000) } else { (8, 80) };
     let folder = folder();
     fs::create_dir(folder.path().join("notes")).expect("a folder");

@@ -80,7 +80,7 @@ impl Worker {
 
 #[test]
 fn no_two_hold_overlapping_paths_where_there_are_no_locks() {
-    // 111, 112, 115, 117
+    // bus-v1 111, 112, 115, 117
     if !can_refuse() {
         let name = "no_two_hold_overlapping_paths_where_there_are_no_locks";
         let _ = writeln!(std::io::stderr(), "SKIPPED {name}: python3, or a kernel that filters calls, is not there");

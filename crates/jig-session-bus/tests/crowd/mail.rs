@@ -9,7 +9,7 @@ use crate::worker::{BEAT, Dice, bus, die, folder, full, job_folder, me, start, v
 
 #[test]
 fn a_crowd_of_senders_and_dying_readers_loses_nothing() {
-    // 68, 69, 71, 78, 79
+    // bus-v1 68, 69, 71, 78, 79
     let (senders, each, inboxes, readers) = if full() { (64, 1000, 8, 4) } else { (5, 40, 2, 2) };
     let folder = folder();
     fs::create_dir(folder.path().join("notes")).expect("a folder");

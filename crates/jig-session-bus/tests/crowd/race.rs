@@ -30,7 +30,7 @@ impl World for AllAlive {
 
 #[test]
 fn six_racers_for_nested_paths_never_overlap_and_one_always_wins() {
-    // 111, 112
+    // bus-v1 111, 112
     const SETS: [&[&str]; 6] =
         [&["src"], &["src/api"], &["src/api/routes.ts"], &["docs", "src/api"], &["src/api", "zz"], &["src/ui", "src"]];
     let rounds = if full() { 1000 } else { 60 };

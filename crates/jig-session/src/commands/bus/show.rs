@@ -124,10 +124,7 @@ fn refusal(result: &BusResult) -> Option<(&str, &str, Option<&str>)> {
         };
     }
     let (ok, code, message, hint) = common!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release);
-    let word = match code {
-        Some(code @ ("timeout" | "gone" | "busy" | "not-held")) => code,
-        _ => "refused",
-    };
+    let word = code.filter(|code| ["timeout", "gone", "busy", "not-held"].contains(code)).unwrap_or("refused");
     if ok { None } else { Some((word, message?, hint)) }
 }
 

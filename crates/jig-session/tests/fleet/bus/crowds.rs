@@ -69,7 +69,7 @@ fn patiently(mut command: impl FnMut() -> Output) -> Output {
 
 #[test]
 fn a_crowd_of_command_lines_never_holds_overlapping_paths() {
-    // 111, 115, over the command line; the long form with JIG_FULL=1
+    // bus-v1 111, 115, over the command line; the long form with JIG_FULL=1
     let full = std::env::vars_os().any(|(name, value)| name == "JIG_FULL" && value == "1");
     let (peers, attempts, death) = if full { (64, 50, 100) } else { (6, 4, 5) };
     let (town, paths) = (Town::new(), paths());

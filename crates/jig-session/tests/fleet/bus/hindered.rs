@@ -11,7 +11,7 @@ use crate::common::{Output, Sleeper, finish, identity, skipped};
 
 #[test]
 fn a_process_that_cannot_be_looked_at_counts_as_alive() {
-    // 48: its process folder is hidden, and signalling it is refused
+    // bus-v1 48: its process folder is hidden, and signalling it is refused
     const NAME: &str = "a_process_that_cannot_be_looked_at_counts_as_alive";
     const HIDING: &str = "mount -t proc -o hidepid=2 proc /proc && \
         exec setpriv --reuid=65534 --regid=65534 --clear-groups -- \"$0\" \"$@\"";

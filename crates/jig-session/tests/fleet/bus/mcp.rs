@@ -63,7 +63,7 @@ fn there_is_one_tool_and_its_hints_are_honest() {
 
 #[test]
 fn loading_the_server_joins_nothing_and_acting_does() {
-    // 6, 13
+    // bus-v1 6, 13
     let town = Town::new();
     let mut client = Client::start(&town);
     client.request("tools/list", json!({}));

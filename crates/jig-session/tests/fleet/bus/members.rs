@@ -51,13 +51,13 @@ fn refusals_have_their_exit_codes_and_a_result_on_stdout() {
     }
     assert!(town.text(&b, &["claim", "src/api"]).exits(3).stderr.contains("bus send alpha"), "a way out for people");
     town.as_peer(&a, &["claim"]).exits(2);
-    // 113
+    // bus-v1 113
     town.as_peer(&b, &["claim", "--force", "src"]).exits(2);
 }
 
 #[test]
 fn a_killed_owner_frees_its_claims_at_the_next_call() {
-    // 34, 115
+    // bus-v1 34, 115
     let town = Town::new();
     let (mut a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&a, &["claim", "src"]).exits(0);
@@ -66,14 +66,14 @@ fn a_killed_owner_frees_its_claims_at_the_next_call() {
     let status = town.bus(&["status"]).json();
     assert_eq!((&status["members"][0]["state"], &status["claims"]), (&"gone".into(), &serde_json::json!([])));
     town.as_peer(&b, &["claim", "src/api"]).exits(0);
-    // 58
+    // bus-v1 58
     let refused = town.as_peer(&b, &["send", "alpha", "x"]).exits(4).json();
     assert!(refused["message"].as_str().is_some_and(|message| message.contains("gone")));
 }
 
 #[test]
 fn a_zombie_is_gone_and_a_stopped_process_is_not() {
-    // 46, 116
+    // bus-v1 46, 116
     let town = Town::new();
     let (mut a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&a, &["claim", "src"]).exits(0);
@@ -86,7 +86,7 @@ fn a_zombie_is_gone_and_a_stopped_process_is_not() {
 
 #[test]
 fn a_record_of_another_process_with_that_pid_is_gone() {
-    // 35, 36, 38, 47
+    // bus-v1 35, 36, 38, 47
     let town = Town::new();
     let (a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&a, &["claim", "src"]).exits(0);
@@ -121,7 +121,7 @@ fn a_record_of_another_process_with_that_pid_is_gone() {
 
 #[test]
 fn a_stopped_lock_holder_is_named_and_reading_goes_on() {
-    // 136
+    // bus-v1 136
     let town = Town::new();
     let a = town.peer("alpha");
     let lock = std::fs::File::open(town.folder().join("lock")).expect("the lock");
@@ -139,7 +139,7 @@ fn a_stopped_lock_holder_is_named_and_reading_goes_on() {
 
 #[test]
 fn a_read_only_state_folder_fails_clearly() {
-    // 14
+    // bus-v1 14
     let town = Town::new();
     std::fs::write(town.env.root().join("file"), "").expect("a file");
     town.env.set("JIG_STATE_DIR", town.env.root().join("file/state"));
@@ -152,7 +152,7 @@ fn a_read_only_state_folder_fails_clearly() {
 
 #[test]
 fn mail_that_cannot_be_shown_stays() {
-    // 80
+    // bus-v1 80
     let town = Town::new();
     let (a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&b, &["send", "alpha", "keep me"]).exits(0);
@@ -188,7 +188,7 @@ fn wait_ends_when_mail_comes() {
 
 #[test]
 fn watch_reports_a_burst_once() {
-    // 127, 128
+    // bus-v1 127, 128
     let town = Town::new();
     let (a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&b, &["send", "alpha", "one"]).exits(0);
@@ -205,7 +205,7 @@ fn watch_reports_a_burst_once() {
 
 #[test]
 fn an_ask_can_wait_for_its_answer_and_two_cannot_wait_for_each_other() {
-    // 65
+    // bus-v1 65
     let town = Town::new();
     let (a, b) = (town.peer("alpha"), town.peer("beta"));
     let asking =
@@ -283,7 +283,7 @@ fn a_planted_link_is_not_written_through() {
 
 #[test]
 fn git_variables_change_nothing() {
-    // 20
+    // bus-v1 20
     let town = Town::new();
     let key = || town.bus(&["status"]).json()["repo"]["key"].clone();
     let before = key();
@@ -295,7 +295,7 @@ fn git_variables_change_nothing() {
 
 #[test]
 fn two_joins_at_once_with_one_label_have_one_winner() {
-    // 31
+    // bus-v1 31
     let town = Town::new();
     for round in 0..5 {
         let label = format!("only-{round}");

@@ -21,7 +21,7 @@ fn a_status_is_read_at_a_glance() {
 
 #[test]
 fn no_foreign_text_steers_the_terminal() {
-    // 135
+    // bus-v1 135
     let town = Town::new();
     let a = town.peer("alpha");
     // As another program might write it: our own commands refuse such a text.
@@ -72,7 +72,7 @@ fn what_was_done_is_said_in_words() {
 
 #[test]
 fn nobody_elses_mail_is_shown() {
-    // 87
+    // bus-v1 87
     let town = Town::new();
     let (_a, b) = (town.peer("alpha"), town.peer("beta"));
     town.as_peer(&b, &["send", "alpha", "for alpha's eyes"]).exits(0);
@@ -85,7 +85,7 @@ fn nobody_elses_mail_is_shown() {
 
 #[test]
 fn a_listing_needs_no_terminal() {
-    // 134
+    // bus-v1 134
     let town = Town::new();
     let _a = town.peer("alpha");
     let output = town.env.jig(&["bus", "status"]).exits(0);
@@ -94,7 +94,7 @@ fn a_listing_needs_no_terminal() {
 
 #[test]
 fn doctor_names_a_moved_repositorys_bus_and_the_quarantine() {
-    // 21
+    // bus-v1 21
     let town = Town::new();
     let a = town.peer("alpha");
     let bus = |code| {
