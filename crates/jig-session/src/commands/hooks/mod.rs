@@ -168,11 +168,11 @@ fn wanted(deed: Deed, agent: &Agent, parts: &Parts) -> Result<Vec<Part>, Failure
         if !has.contains(part) {
             let message = format!("{} has no {} entry", agent.name, part.word());
             let hint = match (&agent.hooks, part) {
-                (Hooks::Plugin(_), Part::Bus | Part::Guard) => {
-                    format!("its plugin announces mail and guards edits: jig-session hooks install {}", agent.name)
+                (Hooks::Plugin(_), Part::Guard) => {
+                    format!("what it loads guards edits: jig-session hooks install {}", agent.name)
                 }
-                (Hooks::Plugin(_), Part::Mcp) => {
-                    format!("its plugin has the tool: jig-session hooks install {}", agent.name)
+                (Hooks::Plugin(_), _) if agent.name == "pi" => {
+                    "the bridge has the tool, the notices and the guard: jig-session hooks install pi".to_owned()
                 }
                 _ => {
                     let words: Vec<String> = has.iter().map(|part| part.word().to_string()).collect();
