@@ -98,3 +98,8 @@ fn third_captured_screens() {
 fn fourth_captured_screens() {
     check("captured-4", include_str!("fixtures/captured-4.jsonl"), 340);
 }
+
+#[test]
+fn fifth_captured_screens() {
+    check("captured-5", include_str!("fixtures/captured-5.jsonl"), 484);
+}

@@ -212,7 +212,23 @@ fn pi() {
 }
 
 #[test]
+fn a_spinner_quoted_in_an_answer_is_none() {
+    let editor = "{RULE}\n\n{RULE}\n~/app\n0.0%/200k (auto)   m\n";
+    let quote = " While it works the row reads:\n ⠋ Thinking... (esc to cancel, 3s)\n and stops.\n\n";
+    is(Idle, "pi", "π - app", false, &format!("{quote}{editor}"));
+    is(Active, "pi", "π - app", false, &format!(" Looking\n\n ⠋ Working...\n\n{editor}"));
+}
+
+#[test]
+fn a_dialog_whose_upper_rule_is_out_of_sight_is_a_dialog() {
+    let keys = "   No\n\n ↑↓ navigate  enter select  escape/ctrl+c cancel\n{RULE}\n~/app\n0.0%/200k (auto)   m\n";
+    is(NeedsAttention, "pi", "π - app", true, keys);
+    is(NeedsAttention, "pi", "devbox", false, "Session found in another project. Fork it here? [y/N]\n");
+}
+
+#[test]
 fn shells_and_programs() {
+    is(Idle, "bash", "devbox", false, "bash-5.2$ git commit -m 'does it?\n");
     is(NeedsAttention, "bash", "devbox", false, "dev@devbox:~$ ./release.sh\nVersion to release: \n");
     is(NeedsAttention, "sudo", "devbox", false, "dev@devbox:~$ sudo ls\n[sudo] password for dev: \n");
     is(NeedsAttention, "node", "devbox", false, "Need to install create-app. Ok to proceed? (y) \n");

@@ -57,13 +57,19 @@ pub(super) fn in_shell(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Class
     if pane.shell_alone() && screen.cursor().is_some() {
         return alone(pane, screen);
     }
+    // Whose children are not known: only a row that nothing but a shell begins.
+    let unknown = pane.processes.is_none() && pane.shell_children.is_none();
+    if unknown && shell::begins_with_prompt(screen.before_cursor()) {
+        return idle(StatusSource::Command, "prompt at the cursor");
+    }
     let last = screen.last().unwrap_or_default();
     let others = pane.processes.is_some_and(|processes| processes.others);
     if !others && !pane.alternate && shell::prompt(last) {
         return idle(StatusSource::Command, "shell prompt");
     }
     // A script that wraps an agent keeps the shell's name in the foreground.
-    if let Some(found) = by_title(pane.title, screen).or_else(|| by_drawing(pane.title, screen)) {
+    let titled = by_title(pane.title, screen).filter(|found| found.composer);
+    if let Some(found) = titled.or_else(|| by_drawing(pane.title, screen)) {
         // Something else holds the terminal, and it is not this agent: an old frame.
         let gone = others && found.status == PaneStatus::Idle;
         return if gone { active("an agent's old frame") } else { found };

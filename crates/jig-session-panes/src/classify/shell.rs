@@ -123,6 +123,11 @@ pub(crate) fn names_itself(line: &str) -> bool {
         .any(|word| word.ends_with(['$', '#', '%', '>', '❯']) && (word.contains(['@', '/', '~']) || names_shell(word)))
 }
 
+/// Whether the first word of a line is such a prompt.
+pub(crate) fn begins_with_prompt(line: &str) -> bool {
+    line.split(is_blank).next().is_some_and(names_itself)
+}
+
 /// Ends in a number of percent: how far something has come.
 fn percentage(text: &str) -> bool {
     let number = text.strip_suffix('%').map(|head| head.rsplit(is_blank).next().unwrap_or(head));
