@@ -23,5 +23,9 @@ mod view;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A file that grows over its limit is then an error of the write (EFBIG), after which the temporary goes; the signal
+    // would kill the program before that.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default());
     cli::main()
 }
