@@ -4,7 +4,7 @@
 use crate::names::{FileName, file_name};
 use crate::read::ReadError;
 use crate::request::Request;
-use crate::row::Summary;
+use crate::status::Status;
 
 /// Whether bytes that are no whole document begin as every document of ours does: an object whose first key is
 /// `schema`, with a number. What was cut off earlier begins so as far as it goes; no bytes at all begin like nothing.
@@ -30,7 +30,7 @@ pub fn begins_like_ours(bytes: &[u8]) -> bool {
 /// Whether a file of this name and content belongs into the folder of status files.
 #[must_use]
 pub fn in_sessions(name: &str, content: &[u8]) -> bool {
-    named(name, content, |content| Summary::read(content).err())
+    named(name, content, |content| Status::scan(content).err())
 }
 
 /// Whether a file of this name and content belongs into the folder of requests.

@@ -1,7 +1,6 @@
 //! Bus v1 on disk: who is a member, its mail, its claims. One file each.
 
-use crate::quick::{self, One};
-use crate::read::{Read, ReadError};
+use crate::read::{Extent, Read, ReadError};
 use crate::shape::Tag;
 use crate::status::{AgentName, Process};
 use crate::time::Timestamp;
@@ -256,7 +255,7 @@ record! {
     }
 }
 
-/// Quick readers of what every look at a bus reads: a member's record and its claims.
+/// Readers of what every look at a bus reads: a member's record and its claims.
 macro_rules! scanned {
     ($( $Name:ident )*) => {
         $( impl $Name {
@@ -265,67 +264,10 @@ macro_rules! scanned {
             /// # Errors
             /// As `read`.
             pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
-                match quick::document(bytes) {
-                    Ok(value) => Ok(Read { value, problems: Vec::new() }),
-                    Err(_) => Self::read(bytes),
-                }
+                crate::strict::scan(bytes, Extent::Whole)
             }
         } )*
     };
 }
 
 scanned! { Record Claim }
-
-quick!(Record, requires [id, label, owner, version], checks [version: One = "schema"], others kept, {
-    id = "id", label = "label", label_from = "labelFrom", id_from = "idFrom", agent = "agent", model = "model", pid = "pid",
-    process = "process", owner = "owner", cwd = "cwd", root = "root", branch = "branch", listen = "listen",
-    guard = "guard", joined_at = "joinedAt", beat_at = "beatAt", beat_mono = "beatMono", beat = "beat",
-});
-quick!(Listen, requires [mode], checks [], others kept, { mode = "mode", since = "since", });
-quick!(Claim, requires [path, id, owner, version], checks [version: One = "schema"], others kept, {
-    path = "path", dir = "dir", id = "id", owner = "owner", label = "label", reason = "reason",
-    claimed_at = "claimedAt", root = "root",
-});
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn both_ways_agree_on_records_and_claims() {
-        let at = "2026-11-29T18:18:48.000Z";
-        let record = json!({
-            "schema": 1, "id": "s-1", "label": "billing", "labelFrom": "given", "agent": "pi", "model": "m-2",
-            "pid": 4242, "process": { "start": "linux:77", "bootId": "b", "pidNamespace": "4026531836" },
-            "owner": "0123456789abcdef", "cwd": "/home/dev/app", "root": "/home/dev/app", "branch": "main",
-            "listen": { "mode": "next", "since": at }, "guard": true, "joinedAt": at, "beatAt": at, "beatMono": 7,
-            "beat": "timer",
-        });
-        let claim = json!({
-            "schema": 1, "path": "src/a.rs", "dir": false, "id": "s-1", "owner": "0123456789abcdef",
-            "label": "billing", "reason": "the \"parser\"", "claimedAt": at, "root": "/home/dev/app",
-        });
-        assert!(quick::document::<Record>(record.to_string().as_bytes()).is_ok());
-        assert!(quick::document::<Claim>(claim.to_string().as_bytes()).is_ok());
-        for document in [record, claim] {
-            for text in with_unknown(&document).into_iter().chain(quick::odd_changes(&document)) {
-                let bytes = text.as_bytes();
-                assert_eq!(Record::scan(bytes), Record::read(bytes), "{text}");
-                assert_eq!(Claim::scan(bytes), Claim::read(bytes), "{text}");
-            }
-        }
-    }
-
-    /// A field of a later version must outlive a record that is written again.
-    fn with_unknown(document: &Value) -> Vec<String> {
-        let mut top = document.clone();
-        top["later"] = json!([1]);
-        let mut deep = document.clone();
-        deep["listen"] = json!({ "mode": "wake", "later": 1 });
-        let mut process = document.clone();
-        process["process"] = json!({ "start": "linux:77", "later": {} });
-        [document, &top, &deep, &process].map(Value::to_string).to_vec()
-    }
-}

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value};
 
-pub use crate::compact::{append, append_in_parts};
-
 use crate::limits::{DOCUMENT_BYTES, NESTING};
 use crate::read::ReadError;
 

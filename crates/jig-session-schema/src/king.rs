@@ -1,47 +1,58 @@
 //! pi-king session-status v1: the same question, answered by another program in its own folder.
 
-use crate::read::Reading;
+use crate::read::{Extent, Read, ReadError, Reading};
 use crate::shape::{SchemaCx, Shape, Tag};
 
 record! {
     /// A Pi session's card, `<sessionId>.json` in pi-king's folder, formatVersion 1. Unknown is left out, never null.
     pub struct KingStatus {
         /// The version of this format: 1.
-        version format_version: Tag = "formatVersion" is 1,
+        version format_version: Tag = "formatVersion" is 1 @listed,
         /// Pi's session id.
-        required id: String = "id",
+        required id: String = "id" @listed,
         /// The session's name as its user set it.
-        added name: Option<String> = "name",
+        added name: Option<String> = "name" @listed,
         /// Pi's working folder.
-        needed cwd: String = "cwd",
+        needed cwd: String = "cwd" @listed,
         /// The folder's last part, for convenience.
         added project: Option<String> = "project",
         /// The model's id.
-        added model: Option<String> = "model",
+        added model: Option<String> = "model" @listed,
         /// Pi's process id.
-        needed pid: Option<u32> = "pid",
+        needed pid: Option<u32> = "pid" @listed,
         /// The birth of the process, in milliseconds since 1970; may be fractional.
-        needed started_at: Option<EpochMs> = "startedAt",
+        needed started_at: Option<EpochMs> = "startedAt" @listed,
         /// The last write, in milliseconds since 1970.
-        needed last_activity: Option<EpochMs> = "lastActivity",
+        needed last_activity: Option<EpochMs> = "lastActivity" @listed,
         /// What the session does.
-        needed status: KingState = "status",
+        needed status: KingState = "status" @listed,
         /// What it is doing, prose for people; may hold the prompt's beginning.
         added activity: Option<String> = "activity",
         /// An icon and the session's name or folder.
         added title: Option<String> = "title",
         /// The transcript's path.
-        added session_file: Option<String> = "sessionFile",
+        added session_file: Option<String> = "sessionFile" @listed,
         /// Subagents, running or ended at most five minutes ago.
-        needed subagents: Vec<KingSubagent> = "subagents",
+        needed subagents: Vec<KingSubagent> = "subagents" @listed,
         /// Whether the session asked to be listed.
-        needed visible: bool = "visible",
+        needed visible: bool = "visible" @listed,
         /// How full the context is, in percent.
-        added context_pct: Option<f64> = "contextPct",
+        added context_pct: Option<f64> = "contextPct" @listed,
         /// A hash of what a fresh start in this folder would load, 16 hex digits.
         added startup_fingerprint: Option<String> = "startupFingerprint",
         /// Whether the session is a fork.
         added is_fork: Option<bool> = "isFork",
+    }
+}
+
+impl KingStatus {
+    /// Reads what a listing shows of a card, and passes over the rest, as [`Status::scan`](crate::status::Status::scan)
+    /// does.
+    ///
+    /// # Errors
+    /// As [`KingStatus::read`].
+    pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
+        crate::strict::scan(bytes, Extent::Listed)
     }
 }
 

@@ -25,8 +25,6 @@ mod readme {}
 mod record;
 #[macro_use]
 mod words_macros;
-#[macro_use]
-mod quick;
 
 pub mod belongs;
 pub mod bridge;
@@ -36,7 +34,6 @@ mod bridge_host;
 pub mod bulk;
 pub mod bus;
 pub mod bus_result;
-mod compact;
 mod context_detail;
 pub mod documents;
 pub mod error;
@@ -52,15 +49,13 @@ pub mod limits;
 pub mod live;
 pub mod names;
 pub mod places;
-mod quotes;
 pub mod read;
 pub mod request;
 pub mod row;
 mod sha256;
 pub mod shape;
-mod skim;
 pub mod status;
-mod summary;
+mod strict;
 pub mod time;
 pub mod words;
 

@@ -86,9 +86,33 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
+/// How much of a document is wanted.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything, fields of later versions included.
+    #[default]
+    Whole,
+    /// What a listing shows, and nothing that this version does not know: the rest is passed over.
+    Listed,
+}
+
+impl Extent {
+    /// Whether a field is wanted: of a record that marks fields for listings, only those.
+    pub(crate) const fn wants(self, record_marks: bool, marked: bool) -> bool {
+        matches!(self, Self::Whole) || marked || !record_marks
+    }
+
+    /// Whether fields that this version does not know are kept.
+    pub(crate) const fn keeps_unknown(self) -> bool {
+        matches!(self, Self::Whole)
+    }
+}
+
 /// Where a reader stands, and what it has met.
 #[derive(Debug, Default)]
 pub struct Reading {
+    extent: Extent,
     path: Vec<Step>,
     problems: Vec<FieldProblem>,
     unsupported: Option<String>,
@@ -105,6 +129,19 @@ enum Step {
 const PROBLEMS_KEPT: usize = 100;
 
 impl Reading {
+    pub(crate) fn of(extent: Extent) -> Self {
+        Self { extent, ..Self::default() }
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Whether nothing was wrong so far.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
     /// Goes into a field.
     pub fn enter(&mut self, field: &'static str) {
         self.path.push(Step::Field(field));
@@ -176,7 +213,7 @@ impl Reading {
 }
 
 /// Equal, where 1.0 is 1: other languages write numbers so.
-fn same(value: &Value, expected: &Value) -> bool {
+pub(crate) fn same(value: &Value, expected: &Value) -> bool {
     value == expected || (expected.is_number() && value.as_f64().is_some() && value.as_f64() == expected.as_f64())
 }
 
@@ -185,9 +222,18 @@ pub(crate) fn document<T: Shape>(bytes: &[u8]) -> Result<Read<T>, ReadError> {
     value(json::parse(bytes)?)
 }
 
+/// Reads as much of one document as is wanted.
+pub(crate) fn document_of<T: Shape>(bytes: &[u8], extent: Extent) -> Result<Read<T>, ReadError> {
+    value_of(json::parse(bytes)?, extent)
+}
+
 /// Reads one parsed document.
 pub(crate) fn value<T: Shape>(value: Value) -> Result<Read<T>, ReadError> {
-    let mut cx = Reading::default();
+    value_of(value, Extent::Whole)
+}
+
+fn value_of<T: Shape>(value: Value, extent: Extent) -> Result<Read<T>, ReadError> {
+    let mut cx = Reading::of(extent);
     match T::read(value, &mut cx) {
         Some(value) => Ok(Read { value, problems: cx.problems }),
         None => Err(match cx.unsupported {

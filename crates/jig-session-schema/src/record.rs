@@ -9,13 +9,15 @@
 /// * `seed`: always written, null when unknown; a reader takes absent as null
 /// * `added`: left out when unknown
 ///
+/// `@listed` after a field marks it as one that a listing shows: a reader of many files passes over the others.
+///
 /// `checked by PATH` names a function of the record and the [`Reading`](crate::read::Reading) that reports what the
 /// types cannot say; the record stays as it was read.
 macro_rules! record {
     (
         $(#[doc = $about:literal])*
         pub struct $Name:ident $(checked by $check:path)? {
-            $( $(#[doc = $doc:literal])* $presence:ident $field:ident : $Ty:ty = $key:literal $(is $constant:literal)? ,)*
+            $( $(#[doc = $doc:literal])* $presence:ident $field:ident : $Ty:ty = $key:literal $(is $constant:literal)? $(@ $listed:ident)? ,)*
         }
     ) => {
         $(#[doc = $about])*
@@ -77,6 +79,61 @@ macro_rules! record {
                 <Self as $crate::shape::Record>::read_map(map, cx)
             }
 
+            fn strict<'de, D: serde::Deserializer<'de>>(
+                deserializer: D,
+                extent: $crate::shape::Extent,
+            ) -> Result<Self, D::Error> {
+                #[allow(non_camel_case_types)]
+                enum Key_ {
+                    $( $field, )*
+                    Unknown_(Option<String>),
+                }
+                struct Fields_($crate::shape::Extent);
+                impl<'de> serde::de::Visitor<'de> for Fields_ {
+                    type Value = $Name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$Name, A::Error> {
+                        const MARKS: bool = false $($( || record_listed!($listed) )?)*;
+                        let extent = self.0;
+                        $( let mut $field: Option<$Ty> = None; )*
+                        let mut unknown = $crate::shape::Unknown::default();
+                        while let Some(place) = map.next_key_seed($crate::strict::Key(|key: &str| match key {
+                            $( $key if extent.wants(MARKS, false $( || record_listed!($listed) )?) => Key_::$field, )*
+                            other => Key_::Unknown_(extent.keeps_unknown().then(|| other.to_owned())),
+                        }))? {
+                            match place {
+                                $( Key_::$field => {
+                                    // Of two equal keys the last one counts: the lenient reader knows how.
+                                    if $field.is_some() {
+                                        return Err(serde::de::Error::duplicate_field($key));
+                                    }
+                                    $field = Some(record_strict!($presence, $Ty, map, extent $(, $constant)?));
+                                } )*
+                                Key_::Unknown_(Some(key)) => unknown.insert(key, map.next_value()?),
+                                Key_::Unknown_(None) => drop(map.next_value::<serde::de::IgnoredAny>()?),
+                            }
+                        }
+                        let record = $Name {
+                            $( $field: record_strict_finish!($presence, $field, $key), )*
+                            unknown,
+                        };
+                        $(
+                            let mut cx = $crate::read::Reading::default();
+                            $check(&record, &mut cx);
+                            if !cx.is_clean() {
+                                return Err(serde::de::Error::custom("is not as it should be"));
+                            }
+                        )?
+                        Ok(record)
+                    }
+                }
+                deserializer.deserialize_map(Fields_(extent))
+            }
+
             fn schema(cx: &mut $crate::shape::SchemaCx) -> serde_json::Value {
                 cx.reference(stringify!($Name), |cx| {
                     let mut object = $crate::shape::ObjectSchema::new(concat!($($about, "\n",)* ""));
@@ -91,15 +148,18 @@ macro_rules! record {
 
             fn read_map(map: serde_json::Map<String, serde_json::Value>, cx: &mut $crate::read::Reading) -> Option<Self> {
                 $( let mut $field: Option<Option<$Ty>> = None; )*
+                const MARKS: bool = false $($( || record_listed!($listed) )?)*;
+                let extent = cx.extent();
                 let mut unknown = $crate::shape::Unknown::default();
                 for (key, value) in map {
                     match key.as_str() {
-                        $( $key => {
+                        $( $key if extent.wants(MARKS, false $( || record_listed!($listed) )?) => {
                             cx.enter($key);
                             $field = Some(record_read!($presence, $Ty, value, cx $(, $constant)?));
                             cx.leave();
                         } )*
-                        _ => unknown.insert(key, value),
+                        _ if extent.keeps_unknown() => unknown.insert(key, value),
+                        _ => {}
                     }
                 }
                 let record = Self {
@@ -165,6 +225,46 @@ macro_rules! record_read {
         } else {
             <$Ty as $crate::shape::Shape>::read($value, $cx)
         }
+    };
+}
+
+macro_rules! record_listed {
+    (listed) => {
+        true
+    };
+}
+
+macro_rules! record_strict {
+    (version, $Ty:ty, $map:ident, $extent:ident, $constant:literal) => {
+        if $crate::read::same(&$map.next_value()?, &serde_json::Value::from($constant)) {
+            $crate::shape::Tag
+        } else {
+            return Err(serde::de::Error::custom("is another version"));
+        }
+    };
+    (tag, $Ty:ty, $map:ident, $extent:ident, $constant:literal) => {
+        record_strict!(version, $Ty, $map, $extent, $constant)
+    };
+    (required, $Ty:ty, $map:ident, $extent:ident) => {
+        $map.next_value_seed($crate::strict::Required::<$Ty>::of($extent))?
+    };
+    ($presence:ident, $Ty:ty, $map:ident, $extent:ident) => {
+        $map.next_value_seed($crate::strict::OrNull::<$Ty>::of($extent))?
+    };
+}
+
+macro_rules! record_strict_finish {
+    (version, $field:ident, $key:literal) => {
+        $field.ok_or_else(|| serde::de::Error::missing_field($key))?
+    };
+    (tag, $field:ident, $key:literal) => {
+        record_strict_finish!(version, $field, $key)
+    };
+    (required, $field:ident, $key:literal) => {
+        record_strict_finish!(version, $field, $key)
+    };
+    ($presence:ident, $field:ident, $key:literal) => {
+        $field.unwrap_or_default()
     };
 }
 

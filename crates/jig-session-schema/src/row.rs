@@ -1,7 +1,6 @@
 //! Rows and problems: what every reading command prints of a session.
 
-use crate::shape::Tag;
-use crate::status::{AgentName, Attention, Context, Model, Process, Publisher, State, StateFrom, Status, Usage};
+use crate::status::{AgentName, Attention, Context, Model, State, StateFrom, Status, Usage};
 use crate::time::Timestamp;
 
 record! {
@@ -170,108 +169,29 @@ open_words! {
     }
 }
 
-record! {
-    /// The fields of a status file that a listing needs: read without parsing the rest.
-    pub struct Summary {
-        /// The version of the format: 1.
-        version schema: Tag = "schema" is 1,
-        /// The session's id.
-        required session: String = "session",
-        /// The agent's process id.
-        needed pid: Option<u32> = "pid",
-        /// The agent's working folder.
-        needed cwd: String = "cwd",
-        /// The terminal.
-        seed terminal: Option<String> = "terminal",
-        /// The variable that named the terminal.
-        seed terminal_from: Option<String> = "terminalFrom",
-        /// The model.
-        seed model: Option<Model> = "model",
-        /// Whether the agent works.
-        needed state: State = "state",
-        /// How full the context is.
-        needed context: Context = "context",
-        /// Tokens and cost.
-        needed usage: Usage = "usage",
-        /// When this process began this session.
-        needed started_at: Option<Timestamp> = "startedAt",
-        /// When the file was last written.
-        needed updated_at: Option<Timestamp> = "updatedAt",
-        /// Which agent.
-        added agent: Option<crate::status::Agent> = "agent",
-        /// The session's name.
-        added name: Option<String> = "name",
-        /// The identity of `pid`.
-        added process: Option<Process> = "process",
-        /// A person is waited for.
-        added attention: Option<Attention> = "attention",
-        /// What set the state last.
-        added state_from: Option<StateFrom> = "stateFrom",
-        /// When the state last changed.
-        added state_at: Option<Timestamp> = "stateAt",
-        /// Background tasks and subagents still running.
-        added background: Option<u64> = "background",
-        /// The tmux pane.
-        added tmux_pane: Option<String> = "tmuxPane",
-        /// The tmux server's socket.
-        added tmux_socket: Option<String> = "tmuxSocket",
-        /// The process that keeps the file up to date.
-        added publisher: Option<Publisher> = "publisher",
-    }
-}
-
-impl From<&Status> for Summary {
-    fn from(status: &Status) -> Self {
+impl Row {
+    /// The row of a session; what only the reader knows is given. `status` may be what
+    /// [`Status::scan`] reads.
+    #[must_use]
+    pub fn of(status: Status, path: String, verdict: Verdict, detail: Option<Detail>) -> Self {
         Self {
-            schema: Tag,
-            session: status.session.clone(),
-            pid: status.pid,
-            cwd: status.cwd.clone(),
-            terminal: status.terminal.clone(),
-            terminal_from: status.terminal_from.clone(),
-            model: status.model.clone(),
+            session: status.session,
+            agent: Some(status.agent.unwrap_or_else(|| crate::status::Agent::new().name(AgentName::PI))),
+            name: status.name,
+            cwd: status.cwd,
             state: status.state,
-            context: status.context.clone(),
-            usage: status.usage.clone(),
+            attention: status.attention,
+            background: status.background,
+            state_from: status.state_from,
+            state_at: status.state_at,
+            model: status.model,
+            context: status.context,
+            usage: Some(status.usage),
+            pid: status.pid,
+            terminal: status.terminal,
+            tmux_pane: status.tmux_pane,
             started_at: status.started_at,
             updated_at: status.updated_at,
-            agent: status.agent.clone(),
-            name: status.name.clone(),
-            process: status.process.clone(),
-            attention: status.attention.clone(),
-            state_from: status.state_from.clone(),
-            state_at: status.state_at,
-            background: status.background,
-            tmux_pane: status.tmux_pane.clone(),
-            tmux_socket: status.tmux_socket.clone(),
-            publisher: status.publisher.clone(),
-            unknown: crate::shape::Unknown::default(),
-        }
-    }
-}
-
-impl Summary {
-    /// The row of this session; what only the reader knows is given.
-    #[must_use]
-    pub fn into_row(self, path: String, verdict: Verdict, detail: Option<Detail>) -> Row {
-        Row {
-            session: self.session,
-            agent: Some(self.agent.unwrap_or_else(|| crate::status::Agent::new().name(AgentName::PI))),
-            name: self.name,
-            cwd: self.cwd,
-            state: self.state,
-            attention: self.attention,
-            background: self.background,
-            state_from: self.state_from,
-            state_at: self.state_at,
-            model: self.model,
-            context: self.context,
-            usage: Some(self.usage),
-            pid: self.pid,
-            terminal: self.terminal,
-            tmux_pane: self.tmux_pane,
-            started_at: self.started_at,
-            updated_at: self.updated_at,
             source: Source::Jig,
             host: None,
             path,

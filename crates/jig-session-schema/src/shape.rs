@@ -11,6 +11,9 @@ use crate::json_schema::nullable;
 use crate::limits::COUNT_MAX;
 use crate::read::Reading;
 
+#[doc(hidden)]
+pub use crate::read::Extent;
+
 /// When a field is written, and what its absence means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
@@ -57,6 +60,15 @@ pub struct Tag;
 pub trait Shape: Sized {
     /// Reads a value that is not null; what cannot be read becomes a problem and None.
     fn read(value: Value, cx: &mut Reading) -> Option<Self>;
+
+    /// Reads a value of which nothing has to be forgiven, straight from its text.
+    ///
+    /// # Errors
+    /// When there is anything to forgive: then [`Shape::read`] decides.
+    #[doc(hidden)]
+    fn strict<'de, D: serde::Deserializer<'de>>(deserializer: D, extent: Extent) -> Result<Self, D::Error> {
+        crate::strict::by_value(deserializer, extent)
+    }
 
     /// What null means; [`Patch`] tells it from absence.
     #[must_use]
@@ -250,6 +262,10 @@ impl<T: Shape> Shape for Option<T> {
         if value.is_null() { Some(None) } else { T::read(value, cx).map(Some) }
     }
 
+    fn strict<'de, D: serde::Deserializer<'de>>(deserializer: D, extent: Extent) -> Result<Self, D::Error> {
+        T::strict(deserializer, extent).map(Some)
+    }
+
     fn is_absent(&self) -> bool {
         self.is_none()
     }
@@ -262,6 +278,10 @@ impl<T: Shape> Shape for Option<T> {
 impl<T: Shape> Shape for Box<T> {
     fn read(value: Value, cx: &mut Reading) -> Option<Self> {
         T::read(value, cx).map(Self::new)
+    }
+
+    fn strict<'de, D: serde::Deserializer<'de>>(deserializer: D, extent: Extent) -> Result<Self, D::Error> {
+        T::strict(deserializer, extent).map(Self::new)
     }
 
     fn schema(cx: &mut SchemaCx) -> Value {
@@ -282,6 +302,10 @@ impl<T: Shape> Shape for Vec<T> {
             cx.leave();
         }
         Some(out)
+    }
+
+    fn strict<'de, D: serde::Deserializer<'de>>(deserializer: D, extent: Extent) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(crate::strict::List::of(extent))
     }
 
     fn is_absent(&self) -> bool {

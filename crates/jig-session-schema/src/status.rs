@@ -1,6 +1,7 @@
 //! Status v1: the one small file in which a live session says what it is doing.
 
 pub use crate::context_detail::{Basis, ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool, PartName};
+use crate::read::{Extent, Read, ReadError};
 use crate::shape::Tag;
 use crate::time::Timestamp;
 use crate::words::Name;
@@ -9,29 +10,29 @@ record! {
     /// What one live session of a coding agent is doing: `sessions/<name>.json` in the state folder, schema 1.
     pub struct Status {
         /// The version of this format: 1. A field may be added without a new number.
-        version schema: Tag = "schema" is 1,
+        version schema: Tag = "schema" is 1 @listed,
         /// The session's id, as its agent gives it.
-        required session: String = "session",
+        required session: String = "session" @listed,
         /// The agent's process id; a reader proves by `process` that it still runs. Never the publisher's.
-        needed pid: Option<u32> = "pid",
+        needed pid: Option<u32> = "pid" @listed,
         /// The agent's working folder, an absolute path.
-        needed cwd: String = "cwd",
+        needed cwd: String = "cwd" @listed,
         /// The terminal the agent runs in, as its host names it (`t7`, `%3`).
-        seed terminal: Option<String> = "terminal",
+        seed terminal: Option<String> = "terminal" @listed,
         /// The variable that named the terminal: `HC_TERMINAL_ID`, `WEZTERM_PANE`, `KITTY_WINDOW_ID` or `TMUX_PANE`.
-        seed terminal_from: Option<String> = "terminalFrom",
+        seed terminal_from: Option<String> = "terminalFrom" @listed,
         /// The agent's configuration folder, or an empty text.
         needed agent_dir: String = "agentDir",
         /// The model the session uses now.
-        seed model: Option<Model> = "model",
+        seed model: Option<Model> = "model" @listed,
         /// The thinking level, such as `medium`.
         seed thinking: Option<String> = "thinking",
         /// `busy` while the agent works, else `idle`; it stays `busy` while a person is waited for inside a turn.
-        needed state: State = "state",
+        needed state: State = "state" @listed,
         /// How full the context is.
-        needed context: Context = "context",
+        needed context: Context = "context" @listed,
         /// Tokens and cost of the whole session.
-        needed usage: Usage = "usage",
+        needed usage: Usage = "usage" @listed,
         /// Tools declared to the model, and tools registered.
         needed tools: Tools = "tools",
         /// The ticket that is worked on.
@@ -47,29 +48,29 @@ record! {
         /// The answer to the last request.
         seed last_request: Option<Answer> = "lastRequest",
         /// When this process began this session; a reload keeps it, a resume sets it anew.
-        needed started_at: Option<Timestamp> = "startedAt",
+        needed started_at: Option<Timestamp> = "startedAt" @listed,
         /// When this file was last written. Its age says nothing about life: it is written on change only.
-        needed updated_at: Option<Timestamp> = "updatedAt",
+        needed updated_at: Option<Timestamp> = "updatedAt" @listed,
         /// Which agent this is; a document without it is of `pi`.
-        added agent: Option<Agent> = "agent",
+        added agent: Option<Agent> = "agent" @listed,
         /// The session's name as its user set it.
-        added name: Option<String> = "name",
+        added name: Option<String> = "name" @listed,
         /// The identity of `pid`, compared for equality only.
-        added process: Option<Process> = "process",
+        added process: Option<Process> = "process" @listed,
         /// A person is waited for; left out when nobody is.
-        added attention: Option<Attention> = "attention",
+        added attention: Option<Attention> = "attention" @listed,
         /// What set `state` or `attention` last.
-        added state_from: Option<StateFrom> = "stateFrom",
+        added state_from: Option<StateFrom> = "stateFrom" @listed,
         /// When `state` or `attention` last changed.
-        added state_at: Option<Timestamp> = "stateAt",
+        added state_at: Option<Timestamp> = "stateAt" @listed,
         /// The boot clock at `stateAt`, in milliseconds; only by hooks, which run side by side and are put in order by it.
         added state_clock_ms: Option<u64> = "stateClockMs",
         /// Background tasks and subagents still running, a count. It is never a `state`.
-        added background: Option<u64> = "background",
+        added background: Option<u64> = "background" @listed,
         /// `$TMUX_PANE`. A pane's number alone names nothing, since servers share numbers.
-        added tmux_pane: Option<String> = "tmuxPane",
+        added tmux_pane: Option<String> = "tmuxPane" @listed,
         /// The path of the tmux server's socket, from `$TMUX`.
-        added tmux_socket: Option<String> = "tmuxSocket",
+        added tmux_socket: Option<String> = "tmuxSocket" @listed,
         /// The session's transcript, an absolute path.
         added transcript: Option<String> = "transcript",
         /// What a request may ask of this session. Empty: nothing. Left out: not known.
@@ -78,7 +79,7 @@ record! {
         added recent_requests: Vec<Answer> = "recentRequests",
         /// The long-lived process that keeps this file up to date. When it is gone or stopped while the agent lives, the
         /// rest of the file is as of `updatedAt`. Left out: nothing may be concluded.
-        added publisher: Option<Publisher> = "publisher",
+        added publisher: Option<Publisher> = "publisher" @listed,
         /// Subagents that say what they do, at most 16; the others are only counted in `background`.
         added children: Vec<Child> = "children",
         /// How far the turn is, as the agent says, 0 to 100.
@@ -87,6 +88,16 @@ record! {
 }
 
 impl Status {
+    /// Reads what a listing shows of a status file, and passes over the rest: the fields that [`Row`](crate::row::Row)
+    /// has, and those that tell whether the session lives and where it is. The others are as if they were not there. A
+    /// number out of range in a field that is passed over is not noticed.
+    ///
+    /// # Errors
+    /// As [`Status::read`].
+    pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
+        crate::strict::scan(bytes, Extent::Listed)
+    }
+
     /// The agent's name: a document without one is of `pi`.
     #[must_use]
     pub fn agent_name(&self) -> AgentName {

@@ -1,8 +1,9 @@
 //! Points in time as the contract writes them: RFC 3339, UTC, exactly three fraction digits.
 
-use std::cell::Cell;
 use std::fmt;
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
 use serde_json::Value;
 
 use crate::read::Reading;
@@ -54,128 +55,56 @@ impl Timestamp {
     /// Reads RFC 3339 with any offset and any number of fraction digits (further ones are cut off).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        let number = |from: usize, to: usize| -> Option<i64> {
-            let digits = bytes.get(from..to)?;
-            digits.iter().try_fold(0, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
+        let (local, offset_minutes) = parts(text)?;
+        // A leap second is the second after the one before it.
+        let (local, leap) = match local.get(17..19)? {
+            "60" => (std::borrow::Cow::Owned(format!("{}59{}", &local[..17], &local[19..])), 1000),
+            _ => (std::borrow::Cow::Borrowed(local), 0),
         };
-        let is = |at: usize, marks: &[u8]| bytes.get(at).is_some_and(|b| marks.contains(b));
-        let marks = is(4, b"-") && is(7, b"-") && is(10, b"Tt ") && is(13, b":") && is(16, b":");
-        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-        let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-        let in_range = (1..=12).contains(&month)
-            && (1..=days_in_month(year, month)).contains(&day)
-            && hour < 24
-            && minute < 60
-            && second <= 60;
-        if !marks || !in_range {
-            return None;
-        }
-        let mut at = 19;
-        let mut ms = 0;
-        if is(at, b".") {
-            let digits = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
-            if digits == 0 {
-                return None;
-            }
-            for place in 0..3 {
-                ms = ms * 10 + if place < digits { number(at + 1 + place, at + 2 + place)? } else { 0 };
-            }
-            at += 1 + digits;
-        }
-        let offset = if is(at, b"Zz") && bytes.len() == at + 1 {
-            0
-        } else if is(at, b"+-") && is(at + 3, b":") && bytes.len() == at + 6 {
-            let (hours, minutes) = (number(at + 1, at + 3)?, number(at + 4, at + 6)?);
-            if hours > 23 || minutes > 59 {
-                return None;
-            }
-            (hours * 60 + minutes) * if bytes[at] == b'-' { -1 } else { 1 }
-        } else {
-            return None;
-        };
-        let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset * 60;
-        let ms = seconds * 1000 + ms;
+        let since = local.parse::<DateTime>().ok()?.duration_since(EPOCH);
+        // Below zero, what is cut off makes the time an earlier one.
+        let ms = i64::try_from(since.as_nanos().div_euclid(1_000_000)).ok()? + leap - offset_minutes * 60_000;
         (MIN_MS..=MAX_MS).contains(&ms).then_some(Self(ms))
     }
 }
 
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
+const EPOCH: DateTime = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 
-/// Days from 1970-01-01 in the proleptic Gregorian calendar; the year is taken to begin in March.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-/// The inverse of [`days_from_civil`], for the years that can be written: counted from the year -400, nothing is
-/// negative, and small numbers divide faster.
-fn civil_from_days(days: i64) -> (u32, u32, u32) {
-    let days = (days + 719_468 + 146_097) as u32;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = (year_of_era + era * 400 + u32::from(month <= 2)) - 400;
-    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
-}
-
-impl Timestamp {
-    /// The 24 characters. By hand: a status file holds dozens of times and is written on every change. They are put
-    /// together as numbers, since bytes that are stored one by one are slow to be read as a whole.
-    fn text(self) -> [u8; 24] {
-        let minute = self.0.div_euclid(60_000);
-        let ms = (self.0 - minute * 60_000) as u32;
-        let (known, text) = MINUTE.get();
-        let start = if known == minute { text } else { write_minute(minute) };
-        let digit = |number: u32, place: u32| (u64::from(b'0') + u64::from(number % 10)) << (8 * place);
-        let seconds = digit(ms / 10_000, 1) | digit(ms / 1000, 2);
-        let fraction = digit(ms / 100, 4) | digit(ms / 10, 5) | digit(ms, 6);
-        let end = u64::from_le_bytes(*b":\0\0.\0\0\0Z") | seconds | fraction;
-        let mut text = [0; 24];
-        text[..16].copy_from_slice(&start.to_le_bytes());
-        text[16..].copy_from_slice(&end.to_le_bytes());
-        text
-    }
-}
-
-thread_local! {
-    /// The minute that was written last, counted from 1970, and its sixteen characters: many times of a document are of
-    /// one minute.
-    static MINUTE: Cell<(i64, u128)> = const { Cell::new((0, u128::from_le_bytes(*b"1970-01-01T00:00"))) };
-}
-
-#[cold]
-fn write_minute(minute: i64) -> u128 {
-    let (year, month, day) = civil_from_days(minute.div_euclid(1440));
-    let of_day = minute.rem_euclid(1440) as u32;
-    let mut text = *b"0000-00-00T00:00";
-    let pairs = [(0, year / 100), (2, year % 100), (5, month), (8, day), (11, of_day / 60), (14, of_day % 60)];
-    for (from, number) in pairs {
-        text[from] = b'0' + (number / 10) as u8;
-        text[from + 1] = b'0' + (number % 10) as u8;
-    }
-    let text = u128::from_le_bytes(text);
-    MINUTE.set((minute, text));
-    text
+/// The local time and the offset in minutes, if the text has the form of RFC 3339: the calendar takes more forms.
+fn parts(text: &str) -> Option<(&str, i64)> {
+    let form = |text: &str, form: &str| {
+        text.len() == form.len()
+            && text.bytes().zip(form.bytes()).all(|(byte, wanted)| match wanted {
+                b'0' => byte.is_ascii_digit(),
+                b'T' => b"Tt ".contains(&byte),
+                b'+' => b"+-".contains(&byte),
+                _ => byte == wanted,
+            })
+    };
+    let (local, offset) = match text.strip_suffix(['Z', 'z']) {
+        Some(local) => (local, 0),
+        None => {
+            let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
+            let (hours, minutes) = (offset.get(1..3)?.parse::<i64>().ok()?, offset.get(4..6)?.parse::<i64>().ok()?);
+            let minutes = (form(offset, "+00:00") && hours < 24 && minutes < 60).then_some(hours * 60 + minutes)?;
+            (local, if offset.starts_with('-') { -minutes } else { minutes })
+        }
+    };
+    let (seconds, fraction) = local.split_at_checked(19)?;
+    let is_fraction = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = fraction.is_empty() || fraction.strip_prefix('.').is_some_and(is_fraction);
+    // The calendar counts nanoseconds and refuses more digits.
+    let end = 19 + fraction.len().min(10);
+    (form(seconds, "0000-00-00T00:00:00") && whole).then(|| (&local[..end], offset))
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Digits and marks are ASCII.
-        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+        let time = EPOCH.checked_add(SignedDuration::from_millis(self.0)).map_err(|_| fmt::Error)?;
+        let (date, of_day) = (time.date(), time.time());
+        write!(f, "{:04}-{:02}-{:02}T", date.year(), date.month(), date.day())?;
+        let ms = of_day.subsec_nanosecond() / 1_000_000;
+        write!(f, "{:02}:{:02}:{:02}.{ms:03}Z", of_day.hour(), of_day.minute(), of_day.second())
     }
 }
 
@@ -201,7 +130,7 @@ impl Shape for Timestamp {
 
 impl serde::Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+        serializer.collect_str(self)
     }
 }
 

@@ -22,14 +22,11 @@ macro_rules! open_words {
             #[must_use]
             pub fn new(word: impl Into<String>) -> Option<Self> {
                 let word = word.into();
-                $crate::words::fits(&word).then(|| Self(word.into()))
-            }
-
-            /// The word; one that is known today costs no memory.
-            #[allow(dead_code, reason = "not every set of words is read the quick way")]
-            pub(crate) fn lent(word: &str) -> Option<Self> {
-                let known = Self::KNOWN.iter().find(|known| **known == word);
-                known.map_or_else(|| Self::new(word), |known| Some(Self(std::borrow::Cow::Borrowed(known))))
+                // One that is known today costs no memory.
+                match Self::KNOWN.iter().find(|known| **known == word) {
+                    Some(known) => Some(Self(std::borrow::Cow::Borrowed(known))),
+                    None => $crate::words::fits(&word).then(|| Self(word.into())),
+                }
             }
 
             /// The word as it is written.

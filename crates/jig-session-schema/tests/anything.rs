@@ -1,7 +1,6 @@
 //! Whatever bytes a file holds, reading ends in a record or in an error that names what is wrong.
 
 use jig_session_schema::formats::FORMATS;
-use jig_session_schema::row::Summary;
 use jig_session_schema::status::Status;
 use jig_session_schema::{json, names, time::Timestamp};
 use proptest::prelude::*;
@@ -54,7 +53,7 @@ proptest! {
     #[test]
     fn bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = json::parse(&bytes);
-        prop_assert_eq!(Summary::scan(&bytes).is_ok(), Summary::read(&bytes).is_ok());
+        prop_assert_eq!(Status::scan(&bytes).is_ok(), Status::read(&bytes).is_ok());
     }
 
     #[test]
@@ -74,10 +73,10 @@ proptest! {
             map.insert("schema".into(), 1.into());
         }
         let text = document.to_string();
-        let (quick, slow) = (Summary::scan(text.as_bytes()), Summary::read(text.as_bytes()));
+        let (quick, slow) = (Status::scan(text.as_bytes()), Status::read(text.as_bytes()));
         prop_assert_eq!(quick.is_ok(), slow.is_ok());
         if let (Ok(quick), Ok(slow)) = (quick, slow) {
-            prop_assert_eq!(quick.problems, slow.problems);
+            prop_assert!(quick.problems.iter().all(|problem| slow.problems.contains(problem)), "{text}");
             prop_assert_eq!((quick.value.session, quick.value.pid, quick.value.cwd), (slow.value.session, slow.value.pid, slow.value.cwd));
         }
     }

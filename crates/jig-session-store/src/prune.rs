@@ -12,7 +12,8 @@ use jig_session_liveness::{Processes, Record};
 use jig_session_schema::belongs::begins_like_ours;
 use jig_session_schema::limits::{STATUS_BYTES, UNPARSABLE_AGE};
 use jig_session_schema::names::{FileName, file_name, lock_name};
-use jig_session_schema::row::{ProblemReason, Summary};
+use jig_session_schema::row::ProblemReason;
+use jig_session_schema::status::Status;
 
 use crate::status;
 
@@ -116,7 +117,7 @@ impl Pruner<'_> {
                 }
             }
             // What parses and is wrong in another way may be a newer program's: it is nobody's to remove.
-            Err(problem) if problem.reason == ProblemReason::UNPARSABLE && Summary::read(&bytes).is_err() => {
+            Err(problem) if problem.reason == ProblemReason::UNPARSABLE && Status::scan(&bytes).is_err() => {
                 if begins_like_ours(&bytes) {
                     self.unparsable(name, &stamp, "unparsable");
                 } else {

@@ -3,13 +3,14 @@
 use jig_session_atomic::Stamp;
 use jig_session_schema::names::name_fits;
 use jig_session_schema::read::{FieldProblem, ReadError};
-use jig_session_schema::row::{Problem, ProblemReason, Summary, Verdict};
+use jig_session_schema::row::{Problem, ProblemReason, Row, Verdict};
+use jig_session_schema::status::Status;
 
 use crate::entry::{Session, problem};
 
 /// Reads a status file, or says why it is none.
 pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, local: bool) -> Result<Session, Problem> {
-    let read = match Summary::scan(bytes) {
+    let read = match Status::scan(bytes) {
         Ok(read) => read,
         Err(error) => return Err(unread(path, &error)),
     };
@@ -21,11 +22,11 @@ pub(crate) fn session(name: &str, path: String, bytes: &[u8], stamp: Stamp, loca
     if let Some(bad) = bad_pid(read.value.pid, &read.problems) {
         return Err(problem(path, ProblemReason::UNPARSABLE, bad));
     }
-    let mut summary = read.value;
+    let mut status = read.value;
     let (process, terminal_from, tmux_socket) =
-        (summary.process.take(), summary.terminal_from.take(), summary.tmux_socket.take());
-    let publisher = summary.publisher.take();
-    let row = summary.into_row(path, Verdict::Unknown, None);
+        (status.process.take(), status.terminal_from.take(), status.tmux_socket.take());
+    let publisher = status.publisher.take();
+    let row = Row::of(status, path, Verdict::Unknown, None);
     Ok(Session { row, process, terminal_from, tmux_socket, publisher, visible: true, exited: false, stamp, local })
 }
 

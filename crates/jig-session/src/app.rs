@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 
 use jig_session_schema::formats::Document;
-use jig_session_schema::json;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::time::Timestamp;
 use serde::Serialize;
@@ -87,24 +86,47 @@ impl App {
     }
 
     fn write_json(&self, document: &impl Serialize) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
-        // What could steer a terminal is escaped on its way out.
-        let mut pass = |text: &mut Vec<u8>| {
-            let part = std::str::from_utf8(text).map_err(io::Error::other)?;
-            out.write_all(sanitise::escape_json(part).as_bytes())?;
-            text.clear();
-            Ok(())
-        };
-        let mut text = Vec::new();
-        let written = json::append_in_parts(document, &mut text, FULL, &mut pass).map_err(io::Error::from);
-        text.push(b'\n');
-        written.and_then(|()| pass(&mut text)).and_then(|()| out.flush()).map_err(stdout_failed)
+        let mut out = Escaped { to: io::stdout().lock(), text: Vec::new() };
+        let written = serde_json::to_writer(&mut out, document).map_err(io::Error::from);
+        out.text.push(b'\n');
+        written.and_then(|()| out.flush()).map_err(stdout_failed)
     }
 
     /// Writes a note for people to stderr, foreign text in it cleaned. A stderr that cannot be written is nobody's
     /// loss.
     pub(crate) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", sanitise::clean_lines(text));
+    }
+}
+
+/// JSON on its way out, in which what could steer a terminal is escaped. A long document never stands in memory whole.
+struct Escaped<W> {
+    to: W,
+    text: Vec<u8>,
+}
+
+impl<W: Write> Escaped<W> {
+    fn pass(&mut self) -> io::Result<()> {
+        let part = std::str::from_utf8(&self.text).map_err(io::Error::other)?;
+        self.to.write_all(sanitise::escape_json(part).as_bytes())?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Escaped<W> {
+    /// A serialiser writes whole characters, so that the text between two writes is always one.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        if self.text.len() >= FULL {
+            self.pass()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass()?;
+        self.to.flush()
     }
 }
 

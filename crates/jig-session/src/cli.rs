@@ -88,10 +88,6 @@ pub(crate) fn main() -> ExitCode {
     if let Some(code) = commands::bus::fast(&args).or_else(|| commands::hook::fast(&args)) {
         return code;
     }
-    if let Some((args, json)) = commands::ls::plain(&args) {
-        let app = App::new(json, None);
-        return finish(&app, commands::ls::run(&args, &app));
-    }
     let json = args.iter().any(|arg| arg == "--json");
     let hook = args.get(1).is_some_and(|word| word == "hook");
     match Cli::try_parse_from(args) {
@@ -199,33 +195,5 @@ fn finish(app: &App, outcome: Outcome) -> ExitCode {
             }
             ExitCode::from(failure.code.exit())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whatever the short way takes, the long way takes in the same sense.
-    #[test]
-    fn a_plain_ls_is_the_ls_of_the_command_line() {
-        let words = ["ls", "--json", "--all", "-a", "--color=never", "x"];
-        let mut taken = 0;
-        for length in 0..4 {
-            for mut choice in 0..words.len().pow(length) {
-                let mut args = vec!["jig-session"];
-                for _ in 0..length {
-                    args.push(words[choice % words.len()]);
-                    choice /= words.len();
-                }
-                let os: Vec<OsString> = args.iter().map(OsString::from).collect();
-                let Some((plain, json)) = commands::ls::plain(&os) else { continue };
-                let cli = Cli::try_parse_from(&args).unwrap_or_else(|error| panic!("{args:?}: {error}"));
-                let Command::Ls(full) = cli.command else { panic!("{args:?}") };
-                assert_eq!((format!("{plain:?}"), json), (format!("{full:?}"), cli.json), "{args:?}");
-                taken += 1;
-            }
-        }
-        assert_eq!(taken, 11);
     }
 }

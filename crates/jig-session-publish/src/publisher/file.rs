@@ -29,7 +29,7 @@ impl Written {
     pub(super) fn of(status: &Status, stamp: Stamp) -> Self {
         let mut text = Vec::new();
         // What cannot be written differs from every text, and is then told of.
-        let _ = jig_session_schema::json::append(status, &mut text);
+        let _ = serde_json::to_writer(&mut text, status);
         Self { stamp, text, at: status.updated_at }
     }
 
@@ -292,7 +292,7 @@ impl Publisher {
 fn bounded(status: &mut Status, text: &mut Vec<u8>) -> bool {
     let mut write = |status: &Status| {
         text.clear();
-        jig_session_schema::json::append(status, text).is_ok() && text.len() <= limits::STATUS_BYTES
+        serde_json::to_writer(&mut *text, status).is_ok() && text.len() <= limits::STATUS_BYTES
     };
     if write(status) {
         return true;

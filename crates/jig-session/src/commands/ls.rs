@@ -1,7 +1,5 @@
 //! `jig-session ls`: the live sessions, the ones that wait for a person first.
 
-use std::ffi::OsString;
-
 use jig_session_schema::documents::Ls;
 use jig_session_schema::row::Row;
 
@@ -15,25 +13,6 @@ pub(crate) struct Args {
     /// List sessions that ended too, cards that ask not to be listed, and what could not be read
     #[arg(long, short)]
     all: bool,
-}
-
-/// The call as programs make it every few seconds, and whether it wants JSON. It is taken without the description of
-/// the whole command line, which costs more than reading ten sessions; any other call gives `None`.
-pub(crate) fn plain(args: &[OsString]) -> Option<(Args, bool)> {
-    let (mut named, mut all, mut json) = (false, false, false);
-    for arg in args.get(1..)? {
-        let word = match arg.to_str()? {
-            "ls" => &mut named,
-            "--json" => &mut json,
-            "--all" | "-a" if named => &mut all,
-            _ => return None,
-        };
-        // Given twice, it is an error that the description words.
-        if std::mem::replace(word, true) {
-            return None;
-        }
-    }
-    named.then_some((Args { all }, json))
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
