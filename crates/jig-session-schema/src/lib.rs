@@ -2,7 +2,7 @@
 //!
 //! One module a format. Each type is declared once, with its contract name, presence rule and meaning; the writer, the
 //! lenient reader, the field table and the JSON Schema all come from that one declaration. The crate does no I/O and
-//! needs nothing but serde and serde_json.
+//! reads no clock.
 //!
 //! ```
 //! use jig_session_schema::status::Status;

@@ -71,7 +71,7 @@ pub(super) fn list(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         let ours = Run::new(|| bench.programs.jig(&world, &["ls", "--json"]));
         let base = Run::new(|| bench.programs.baseline("read-files", &[&folder]));
         let pair = pair(&ours, &base, bench.rounds, times)?;
-        report.ratio("ls", &format!("ls of {count} against reading them"), &pair, What::Cpu, 1.8);
+        report.ratio("ls", &format!("ls of {count} against reading them"), &pair, What::Cpu, 2.2);
         costs.push(median(pair.ours.iter().map(|cost| cost.cpu)));
         if count == 10 {
             let ours = Run::new(|| bench.programs.jig(&world, &["ls"]));
