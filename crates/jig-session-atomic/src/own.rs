@@ -78,11 +78,19 @@ impl PrivateDir {
     }
 
     /// Whether the folder carries the mark of one that this project alone writes.
-    pub fn is_marked(&self) -> bool {
+    ///
+    /// # Errors
+    /// When the system does not say: an unknown mark is no missing one.
+    pub fn is_marked(&self) -> Result<bool, Error> {
         let held = self.held();
-        statat(&held.fd, MARK, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
-            FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_uid == held.owner
-        })
+        match statat(&held.fd, MARK, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+                Ok(is_file && found.st_uid == held.owner)
+            }
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(self.os(Operation::Open, OsStr::new(MARK), errno)),
+        }
     }
 
     /// The first entry that does not belong into the folder.
@@ -100,8 +108,14 @@ impl PrivateDir {
                 Err(problem) => match problem.reason {
                     Reason::Missing => continue,
                     Reason::Empty => Content::File(&[]),
-                    Reason::NotARegularFile if self.is_folder(&name) => Content::Folder,
-                    _ => Content::Other,
+                    Reason::NotARegularFile if self.is_folder(&name)? => Content::Folder,
+                    _ => match problem.errno {
+                        // What cannot be read is not another program's for that.
+                        Some(errno) => {
+                            return Err(self.os(Operation::Read, &name, Errno::from_raw_os_error(errno)));
+                        }
+                        None => Content::Other,
+                    },
                 },
             };
             if !belongs(&name, content) {
@@ -111,9 +125,12 @@ impl PrivateDir {
         Ok(None)
     }
 
-    fn is_folder(&self, name: &OsStr) -> bool {
-        statat(&self.held().fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+    fn is_folder(&self, name: &OsStr) -> Result<bool, Error> {
+        match statat(&self.held().fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(FileType::from_raw_mode(found.st_mode) == FileType::Directory),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(self.os(Operation::Open, name, errno)),
+        }
     }
 
     fn mark(&self) -> Result<(), Error> {
@@ -141,7 +158,7 @@ fn own(root: &PrivateDir, name: &OsStr, belongs: Belongs) -> Result<PrivateDir, 
         }
         other => other?,
     };
-    let marked = dir.is_marked();
+    let marked = dir.is_marked()?;
     if !marked && let Some(entry) = dir.stranger(belongs)? {
         return Err(Error::new(Operation::Open, path, Fault::NotOurs { entry }));
     }

@@ -34,13 +34,13 @@ fn a_writer_makes_and_marks_and_a_reader_does_neither() {
     assert!(PrivateDir::open_own_existing(&path).expect("no error").is_none());
     assert!(!state.exists());
     let dir = PrivateDir::open_own(&path, belongs).expect("made");
-    assert_eq!((dir.path(), dir.notices(), dir.is_marked()), (path.as_path(), &[][..], true));
+    assert_eq!((dir.path(), dir.notices(), dir.is_marked()), (path.as_path(), &[][..], Ok(true)));
     assert_eq!((names(&state), names(&path)), (vec!["sessions".to_owned()], vec![MARK.to_owned()]));
     assert_eq!((mode_of(&state), mode_of(&path), mode_of(&path.join(MARK))), (0o700, 0o700, 0o600));
-    assert!(PrivateDir::open_own_existing(&path).expect("no error").expect("there").is_marked());
+    assert!(PrivateDir::open_own_existing(&path).expect("no error").expect("there").is_marked().expect("seen"));
     let plain = state.join("plain");
     folder(&plain, 0o700);
-    assert!(!PrivateDir::open_own_existing(&plain).expect("no error").expect("there").is_marked());
+    assert!(!PrivateDir::open_own_existing(&plain).expect("no error").expect("there").is_marked().expect("seen"));
     assert_eq!(names(&plain), [""; 0]);
 }
 
@@ -113,7 +113,7 @@ fn a_folder_without_a_mark_is_adopted_only_if_all_in_it_is_ours() {
     folder(&old, 0o755);
     std::fs::write(old.join("a.json"), "ours").expect("written");
     std::fs::write(old.join(".a.json.tmp-7-0123abcd"), "half").expect("written");
-    assert!(PrivateDir::open_own(&old, belongs).expect("adopted").is_marked());
+    assert!(PrivateDir::open_own(&old, belongs).expect("adopted").is_marked().expect("seen"));
     assert_eq!(mode_of(&old), 0o700);
     // What comes later is anybody's of ours: the mark stays.
     std::fs::write(old.join("b.json"), "broken").expect("written");

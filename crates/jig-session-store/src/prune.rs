@@ -74,7 +74,7 @@ pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, processes: &dyn Proc
 /// ours: nothing is removed there.
 fn marked(path: &Path, pruned: &mut Pruned) -> Result<Option<PrivateDir>, Error> {
     let Some(dir) = PrivateDir::open_own_existing(path)? else { return Ok(None) };
-    if dir.is_marked() {
+    if dir.is_marked()? {
         return Ok(Some(dir));
     }
     if !dir.list()?.is_empty() {
