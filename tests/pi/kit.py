@@ -32,6 +32,11 @@ FOREIGN = ("HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX", "TMUX_PA
            "PI_", "JIG_", "XDG_", "CLAUDE", "CODEX", "HASNA_", "NO_COLOR", "NODE_OPTIONS")
 
 
+def left(folder):
+    """What lies in a folder of ours beside the mark that says whose it is."""
+    return [path for path in folder.iterdir() if path.name != ".jig-session"]
+
+
 def wait_for(check, what="a condition", timeout=DEADLINE):
     """The first true value of CHECK."""
     end = time.monotonic() + timeout

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import time
 
-from kit import PROGRAM, Kit, Rpc, Tmux, expect, main, wait_for
+from kit import PROGRAM, Kit, Rpc, Tmux, expect, left, main, wait_for
 
 def gone(kit, what, began):
     wait_for(lambda: not kit.status_files(), f"the file to go after {what}")
     print(f"   {what}: gone after {time.monotonic() - began:.2f} s")
-    expect(not [path for path in (kit.state / "sessions").iterdir()], f"{what}: nothing is left", list((kit.state / "sessions").iterdir()))
+    expect(not left(kit.state / "sessions"), f"{what}: nothing is left", left(kit.state / "sessions"))
 
 
 def by_signal_and_by_end_of_input():

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from kit import PROGRAM, Kit, Rpc, expect, main, wait_for
+from kit import PROGRAM, Kit, Rpc, expect, left, main, wait_for
 
 
 def hosts(kit):
@@ -208,7 +208,7 @@ def a_host_killed_at_any_step_loses_nothing_and_runs_nothing_twice():
             allowed = {f"tools: bash {'on' if number % 2 == 0 else 'off'}", "interrupted: it may have been applied in part"}
             expect(answers[0]["message"] in allowed, "what it says", answers)
             wait_for(lambda: hosts(kit) and hosts(kit) != old, "the next host")
-        wait_for(lambda: not [path for path in (kit.state / "requests").iterdir()], "the folder to be empty")
+        wait_for(lambda: not left(kit.state / "requests"), "the folder to be empty")
         status = kit.wait_status()
         expect(status["pid"] == pi.process.pid, "the session is published as before", status)
         pi.prompt("@say alive")
@@ -227,7 +227,7 @@ def an_idle_session_answers_within_four_seconds():
         for number in range(8):
             if number % 2 == 1:
                 # Nobody watches a folder that was made anew.
-                wait_for(lambda: not list(folder.iterdir()), "an empty folder")
+                wait_for(lambda: not left(folder), "an empty folder")
                 folder.rmdir()
             began = time.monotonic()
             answer = kit.ask(session, id=f"w{number}", tools={"bash": number % 2 == 0})

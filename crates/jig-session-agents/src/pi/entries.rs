@@ -35,12 +35,17 @@ impl Bridge {
             Reading::new()
         });
         reading.entries += line.entries.len() as u64;
-        if line.switches.0 != Switches::new() {
-            self.switches = Some(line.switches.0.clone());
-        }
         let mut events = Vec::new();
         for entry in &line.entries {
+            // A bridge that says how many entries there are brings the last switches with the first of them: an earlier
+            // set among the entries must not pass for the last one meanwhile.
+            if line.total.is_none() && entry.kind == "custom" && entry.custom_type.as_deref() == Some(SWITCHES_ENTRY) {
+                self.switches = Some(entry.data.0.clone());
+            }
             events.extend(self.entry(entry, &mut reading));
+        }
+        if line.switches.0 != Switches::new() {
+            self.switches = Some(line.switches.0.clone());
         }
         if line.more {
             self.reading = Some(reading);
@@ -62,9 +67,6 @@ impl Bridge {
         }
         let at = entry.at.as_deref().and_then(Timestamp::parse);
         let role = entry.role.as_deref().unwrap_or_default();
-        if entry.kind == "custom" && entry.custom_type.as_deref() == Some(SWITCHES_ENTRY) {
-            self.switches = Some(entry.data.0.clone());
-        }
         if entry.in_context != Some(false) {
             self.fills(entry, role, used.as_ref());
         }

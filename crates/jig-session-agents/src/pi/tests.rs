@@ -386,6 +386,20 @@ fn a_session_without_entries_has_used_nothing() {
 }
 
 #[test]
+fn the_switches_of_the_first_page_are_the_last_ones_whatever_the_pages_hold() {
+    let kept = |bash: bool| json!({"schema": 1, "tools": {"bash": bash}, "skills": {}});
+    let entry = |bash: bool| json!({"type": "custom", "customType": "jig-session.switches", "data": kept(bash)});
+    let mut bridge = Bridge::new();
+    hear(&mut bridge, &hello());
+    let first =
+        json!({"t": "entries", "id": 1, "entries": [entry(false)], "more": true, "total": 2, "switches": kept(true)});
+    hear(&mut bridge, &first);
+    assert_eq!(bridge.switches().map(|switches| switches.to_document()["tools"]["bash"].clone()), Some(json!(true)));
+    hear(&mut bridge, &json!({"t": "entries", "id": 1, "entries": [entry(true)], "more": false, "total": 2}));
+    assert_eq!(bridge.switches().map(|switches| switches.to_document()["tools"]["bash"].clone()), Some(json!(true)));
+}
+
+#[test]
 fn entries_off_the_branch_count_as_used_but_fill_no_context() {
     let entry = |tokens: u64, inside: bool| {
         json!({"id": "x", "type": "message", "role": "assistant", "inContext": inside,
