@@ -27,7 +27,8 @@ pub(crate) fn strictly<T: Shape>(bytes: &[u8], extent: Extent) -> Option<T> {
     if bytes.len() > DOCUMENT_BYTES || is_too_deep(bytes) {
         return None;
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    // Looked at once as a whole, and not string by string.
+    let mut deserializer = serde_json::Deserializer::from_str(std::str::from_utf8(bytes).ok()?);
     let value = T::strict(&mut deserializer, extent).ok()?;
     deserializer.end().ok().map(|()| value)
 }
