@@ -1,6 +1,7 @@
 """Requests: switches of tools and skills, reloads, what is refused, what is kept, and never twice."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -228,7 +229,7 @@ def an_idle_session_answers_within_four_seconds():
             if number % 2 == 1:
                 # Nobody watches a folder that was made anew.
                 wait_for(lambda: not left(folder), "an empty folder")
-                folder.rmdir()
+                shutil.rmtree(folder)
             began = time.monotonic()
             answer = kit.ask(session, id=f"w{number}", tools={"bash": number % 2 == 0})
             took.append(time.monotonic() - began)

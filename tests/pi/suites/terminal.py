@@ -77,12 +77,12 @@ def what_a_reader_sees_of_a_session():
         kit.wait_status(lambda s: s["state"] == "idle")
         tui.say("/new")
         second = kit.wait_status(lambda s: s["session"] != status["session"], "the new session")
-        watch.saw(lambda line: line["change"] == "removed" and line["session"] == status["session"], "the old one's end")
+        watch.saw(lambda line: line["change"] == "removed" and line["session"]["session"] == status["session"], "the old one's end")
         watch.saw(lambda line: line["change"] == "added" and row(line)["session"] == second["session"], "the new one")
         expect(len(kit.status_files()) == 1, "one file", kit.status_files())
         tui.keys("C-d")
         tui.expect("pi ended")
-        gone = watch.saw(lambda line: line["change"] == "removed" and line["session"] == second["session"], "its end")
+        gone = watch.saw(lambda line: line["change"] == "removed" and line["session"]["session"] == second["session"], "its end")
         expect(gone["why"] in ("ended", "gone"), "why", gone)
 
 
