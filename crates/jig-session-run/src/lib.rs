@@ -200,8 +200,7 @@ pub fn run(spec: &Spec, stage: Stage, host: Host) -> io::Result<Ending> {
 
 /// Whether a program of `run` is asked to run another one in its own terminal: reports would be heard twice.
 fn is_nested(within: Option<&str>) -> bool {
-    let session = rustix::process::getsid(None).map(|session| session.as_raw_nonzero().to_string());
-    session.is_ok_and(|session| within == Some(session.as_str()))
+    terminal::own_session().is_some_and(|session| within == Some(session.to_string().as_str()))
 }
 
 /// Goes by the program's name where the system lists processes by theirs.

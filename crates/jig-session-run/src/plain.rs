@@ -23,8 +23,8 @@ pub(crate) fn run(spec: &Spec, shared: &Arc<Shared>) -> io::Result<Ending> {
     let signals = Signals::listen(&[SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])?;
     let mut command = Command::new(&spec.program);
     command.args(&spec.arguments).stdin(Stdio::inherit());
-    if let Ok(session) = rustix::process::getsid(None) {
-        command.env(SESSION_VARIABLE, session.as_raw_nonzero().to_string());
+    if let Some(session) = crate::terminal::own_session() {
+        command.env(SESSION_VARIABLE, session.to_string());
     }
     let child = match command.spawn() {
         Ok(child) => child,

@@ -4,8 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use jig_session_liveness::{Machine, Processes};
+use nix::unistd::{getpgid, getpgrp, getsid};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{Pid, getpgid, getpgrp, getppid, getsid};
+use rustix::process::{Pid, getppid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize};
@@ -22,16 +23,22 @@ pub(crate) fn shows_errors() -> bool {
     isatty(stderr) && device(stderr) == device(stdin())
 }
 
+/// This process's session; none where its leader is outside of what this process can see: there the system says 0.
+pub(crate) fn own_session() -> Option<i32> {
+    getsid(None).ok().map(nix::unistd::Pid::as_raw).filter(|session| *session > 0)
+}
+
 /// Whether a shell of this session is above our group: only it lets a stopped job go on.
 pub(crate) fn has_shell() -> bool {
     let (group, session) = (getpgrp(), getsid(None).ok());
     let machine = Machine::new();
     let mut above = getppid();
     while let Some(pid) = above {
-        if getsid(Some(pid)).ok() != session {
+        let its = nix::unistd::Pid::from_raw(pid.as_raw_nonzero().get());
+        if getsid(Some(its)).ok() != session {
             return false;
         }
-        if getpgid(Some(pid)).is_ok_and(|of| of != group) {
+        if getpgid(Some(its)).is_ok_and(|of| of != group) {
             return true;
         }
         // A script that runs us is in our group; its shell is further up.
@@ -51,7 +58,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Whether our group may use it. A terminal that is not our controlling one knows no foreground.
     pub(crate) fn is_foreground() -> bool {
-        tcgetpgrp(stdin()).map_or(true, |group| group == getpgrp())
+        tcgetpgrp(stdin()).map_or(true, |group| group.as_raw_nonzero().get() == getpgrp().as_raw())
     }
 
     /// Every key goes to the program: its own terminal makes of it what the program wants.
