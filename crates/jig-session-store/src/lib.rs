@@ -12,7 +12,9 @@
 
 mod card;
 mod changes;
+mod condition;
 mod entry;
+mod filter;
 mod hints;
 mod join;
 mod order;
@@ -21,7 +23,9 @@ mod status;
 mod store;
 
 pub use changes::{Change, Tracker, Why};
+pub use condition::Condition;
 pub use entry::Session;
+pub use filter::{Filter, FilterError, Repositories, RepositoryTerm, StateTerm, state_words};
 pub use hints::Hints;
 pub use join::{is_live, joined, listed};
 pub use order::by_urgency;
