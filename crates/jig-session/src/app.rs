@@ -9,7 +9,7 @@ use jig_session_schema::time::Timestamp;
 use serde::Serialize;
 
 use crate::failure::{Code, Failure};
-use crate::sanitise;
+use jig_session_view::sanitise;
 
 /// Bytes that are worth a write.
 const FULL: usize = 64 << 10;

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::commands;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::sanitise;
+use jig_session_view::sanitise;
 
 /// Which coding-agent sessions live, what they do, and which one waits for you.
 #[derive(Parser, Debug)]

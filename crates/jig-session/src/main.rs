@@ -1,23 +1,18 @@
 //! `jig-session`: the commands around the file contract for live coding-agent sessions.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
-mod ages;
 mod app;
 mod cli;
 mod clock;
 mod commands;
-mod context_view;
 mod evidence;
 mod failure;
 mod follow;
 mod log;
-mod rows;
-mod sanitise;
 mod select;
 mod serve;
 mod setup;
 mod stdin;
-mod table;
 mod view;
 
 use std::process::ExitCode;

@@ -4,7 +4,8 @@ use jig_session_schema::documents::ContextDocument;
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
-use crate::{context_view, sanitise, select, view};
+use crate::{select, view};
+use jig_session_view::{context, sanitise};
 
 /// The width when the output is no terminal.
 const WIDTH: usize = 80;
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let mut text = format!("{}\n", sanitise::clean(name));
     match detail {
         Some(detail) => {
-            for line in context_view::lines(&detail, app.width().unwrap_or(WIDTH), app.color) {
+            for line in context::lines(&detail, app.width().unwrap_or(WIDTH), app.color) {
                 text.push_str(&line);
                 text.push('\n');
             }

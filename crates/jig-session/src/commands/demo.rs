@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::clock;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::sanitise;
+use jig_session_view::sanitise;
 
 /// A tour of Pi 1.6.0: what its bridge said, with the times. Arguments of tools and texts were never in it.
 const TOUR: &str = include_str!("../../assets/demo/tour.jsonl");

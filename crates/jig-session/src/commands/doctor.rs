@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::sanitise::clean;
-use crate::table::Style;
 use crate::view::{self, View};
+use jig_session_view::sanitise::clean;
+use jig_session_view::table::Style;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}

@@ -9,9 +9,10 @@ use jig_session_store::Session;
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
-use crate::sanitise::clean;
 use crate::view::View;
-use crate::{ages, rows, select, view};
+use crate::{select, view};
+use jig_session_view::sanitise::clean;
+use jig_session_view::{ages, rows};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

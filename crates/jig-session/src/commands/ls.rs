@@ -6,7 +6,7 @@ use jig_session_schema::row::Row;
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
 use crate::view::{self, View};
-use crate::{rows, sanitise};
+use jig_session_view::{rows, sanitise};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

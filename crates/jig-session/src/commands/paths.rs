@@ -6,8 +6,8 @@ use jig_session_schema::documents::{Paths, Place};
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
-use crate::sanitise::clean;
 use crate::view;
+use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}

@@ -6,7 +6,7 @@ use jig_session_store::Plan;
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
-use crate::sanitise::clean;
+use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

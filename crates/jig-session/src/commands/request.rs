@@ -13,7 +13,8 @@ use jig_session_schema::status::{Accept, Answer, Status};
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::{clock, sanitise, select, view};
+use crate::{clock, select, view};
+use jig_session_view::sanitise;
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(100);

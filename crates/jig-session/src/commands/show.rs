@@ -7,9 +7,10 @@ use jig_session_schema::time::Timestamp;
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
-use crate::sanitise::clean;
-use crate::table::{Cell, Column, Table};
-use crate::{ages, rows, select, view};
+use crate::{select, view};
+use jig_session_view::sanitise::clean;
+use jig_session_view::table::{Cell, Column, Table};
+use jig_session_view::{ages, rows};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

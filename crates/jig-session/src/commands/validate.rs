@@ -13,7 +13,7 @@ use jig_session_schema::read::ReadError;
 use super::schema::named;
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
-use crate::sanitise::clean;
+use jig_session_view::sanitise::clean;
 
 /// Say whether files are valid documents of a format
 #[derive(clap::Args, Debug)]

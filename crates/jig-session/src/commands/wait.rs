@@ -11,8 +11,9 @@ use jig_session_store::is_live;
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::follow::Follow;
-use crate::sanitise::clean;
-use crate::{rows, select, view};
+use crate::{select, view};
+use jig_session_view::rows;
+use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

@@ -16,9 +16,9 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::failure::{Failure, Outcome};
 use crate::follow::Follow;
-use crate::rows;
-use crate::sanitise::clean;
 use crate::view::{self, View};
+use jig_session_view::rows;
+use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

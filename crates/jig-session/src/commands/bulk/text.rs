@@ -4,8 +4,8 @@ use jig_session_schema::bulk::{Entry, EntryOutcome, Envelope};
 
 use crate::app::App;
 use crate::commands::live::style;
-use crate::sanitise;
-use crate::table::{Cell, Column, Style, Table};
+use jig_session_view::sanitise;
+use jig_session_view::table::{Cell, Column, Style, Table};
 
 const COLUMNS: [Column; 8] = [
     column("DECISION", 8, false, 0),

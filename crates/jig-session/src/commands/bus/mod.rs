@@ -4,13 +4,14 @@ mod actor;
 mod care;
 mod hook;
 mod send;
-mod show;
 pub(crate) mod tool;
 mod wait;
 
 use std::path::PathBuf;
 
 use jig_session_bus::{Call, Done};
+use jig_session_schema::bus_result::BusResult;
+use jig_session_view::bus;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -18,7 +19,6 @@ use crate::failure::{Code, Exit, Failure, Outcome};
 pub(crate) use actor::{Actor, Options, Surface};
 pub(crate) use care::checks;
 pub(crate) use hook::fast;
-pub(crate) use show::{listens, listing};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -164,7 +164,7 @@ pub(crate) fn finish(app: &App, done: Done) -> Outcome {
     let notes = done.notes().to_vec();
     let Done { result, code, taken } = done;
     let has_mail = taken.as_ref().is_some_and(|taken| !taken.messages.is_empty());
-    let printed = if app.json { app.print_json(&result) } else { show::print(app, &result) };
+    let printed = if app.json { app.print_json(&result) } else { print(app, &result) };
     if let Err(mut failure) = printed {
         if has_mail {
             // A closed pipe is the reader's choice everywhere but here: nobody has seen the mail.
@@ -180,6 +180,18 @@ pub(crate) fn finish(app: &App, done: Done) -> Outcome {
         app.note(&format!("note: {note}"));
     }
     Ok(code.map_or(Exit::OK, |code| Exit(code.exit())))
+}
+
+/// Prints a result for people: what was done on stdout, why something was not done on stderr.
+fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
+    app.print(&bus::text(result, app.now(), app.width(), app.color))?;
+    if let Some((word, message, hint)) = bus::refusal(result) {
+        app.note(&format!("{word}: {message}"));
+        if let Some(hint) = hint {
+            app.note(&format!("hint: {hint}"));
+        }
+    }
+    Ok(())
 }
 
 impl From<jig_session_bus::Error> for Failure {

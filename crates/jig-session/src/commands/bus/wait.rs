@@ -8,7 +8,7 @@ use jig_session_schema::bus_result::{BusResult, MessageView, WaitResult, WatchRe
 use jig_session_store::Hints;
 
 use super::send::seconds;
-use super::{Actor, Options, Surface, finish, show};
+use super::{Actor, Options, Surface, finish, print};
 use crate::app::App;
 use crate::failure::{Failure, Outcome};
 
@@ -65,7 +65,7 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
             if !follow {
                 return finish(app, Done { result, code: None, taken: None });
             }
-            if app.json { app.print_json(&result)? } else { show::print(app, &result)? }
+            if app.json { app.print_json(&result)? } else { print(app, &result)? }
         }
         mail.wait(None);
     }

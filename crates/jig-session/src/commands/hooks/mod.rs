@@ -14,7 +14,7 @@ use jig_session_schema::hooks::{FoundProgram, HooksAgent, HooksDocument, HooksEn
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::sanitise::clean;
+use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

@@ -3,11 +3,11 @@
 use jig_session_schema::bridge::Key;
 use jig_session_schema::bus_result::{MessageView, StatusResult};
 use jig_session_schema::time::Timestamp;
-use unicode_width::UnicodeWidthStr;
 
 use super::show;
-use crate::commands::bus::listens;
-use crate::{ages, sanitise};
+use jig_session_view::bus::listens;
+use jig_session_view::table::{fit, wrap};
+use jig_session_view::{ages, sanitise};
 
 /// Rows that are left to Pi around the panel.
 const AROUND: usize = 8;
@@ -299,7 +299,7 @@ impl Board {
                     lines.push(format!("about {}", mail.paths.join(", ")));
                 }
                 lines.push(String::new());
-                lines.extend(wrapped(mail.preview.as_deref().unwrap_or_default(), self.width.saturating_sub(2)));
+                lines.extend(wrap(mail.preview.as_deref().unwrap_or_default(), self.width.saturating_sub(2)));
                 lines.push(String::new());
                 lines.push("session inbox reads it whole, and takes it".to_owned());
                 lines
@@ -316,32 +316,15 @@ impl Board {
     }
 
     fn fit(&self, line: &str) -> String {
-        crate::table::fit(&sanitise::clean(line), self.width)
+        fit(&sanitise::clean(line), self.width)
     }
-}
-
-/// Words in lines of at most `width`.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last().map_or(0, |line| line.width());
-        if last > 0 && last + 1 + word.width() > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
 mod tests {
     use jig_session_schema::bridge::Key;
     use jig_session_schema::bus_result::{HeldClaim, Member};
+    use unicode_width::UnicodeWidthStr;
 
     use super::*;
 

@@ -22,8 +22,9 @@ use super::board::{Board, Deed};
 use super::link::{Link, Then};
 use super::quiet::{self, Unsure};
 use super::show;
-use crate::commands::bus::{listing, tool};
+use crate::commands::bus::tool;
 use crate::failure::Failure;
+use jig_session_view::bus::listing;
 
 /// The kind of message that a notice is in Pi's transcript.
 const NOTICE: &str = "jig-session.notice";

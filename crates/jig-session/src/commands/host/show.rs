@@ -5,8 +5,8 @@ use jig_session_schema::status::Status;
 use serde_json::json;
 
 use super::link::{Link, Then};
-use crate::context_view;
 use crate::failure::Failure;
+use jig_session_view::context;
 
 /// The width of texts that are not shown in a terminal of known width.
 pub(super) const WIDTH: usize = 80;
@@ -32,7 +32,7 @@ pub(super) fn session_file(publisher: &Publisher) -> String {
 /// `/context` as lines.
 pub(super) fn context(status: Option<&Status>, width: usize, color: bool) -> Vec<String> {
     match status.and_then(|status| status.context_detail.as_ref()) {
-        Some(detail) => context_view::lines(detail, width, color),
+        Some(detail) => context::lines(detail, width, color),
         None => vec!["nothing is known of the context yet: it is counted from the first prompt on".to_owned()],
     }
 }

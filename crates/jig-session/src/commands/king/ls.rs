@@ -4,10 +4,8 @@ use std::cmp::Ordering;
 
 use super::fingerprint::Fresh;
 use super::layout;
-use crate::ages;
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::table::{Cell, Column, Style, Table};
 use crate::view::{self, View};
 use jig_session_atomic::PrivateDir;
 use jig_session_king::layout::Layout;
@@ -22,6 +20,8 @@ use jig_session_schema::row::{Problem, Row, Source};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{Map, Value};
+use jig_session_view::ages;
+use jig_session_view::table::{Cell, Column, Style, Table};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -126,9 +126,9 @@ fn text(app: &App, mut listed: Vec<Listed>, problems: &[Problem], all: bool, now
             let path = problem.path.as_deref().unwrap_or_default();
             out.push_str(&format!(
                 "{}: {} ({})\n",
-                crate::sanitise::clean(path),
-                crate::sanitise::clean(&problem.message),
-                crate::sanitise::clean(problem.reason.as_str()),
+                jig_session_view::sanitise::clean(path),
+                jig_session_view::sanitise::clean(&problem.message),
+                jig_session_view::sanitise::clean(problem.reason.as_str()),
             ));
         }
     } else if !problems.is_empty() {

@@ -9,10 +9,10 @@ use jig_session_schema::king_documents::{
 };
 use jig_session_schema::time::Timestamp;
 
-use crate::ages;
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::sanitise;
+use jig_session_view::ages;
+use jig_session_view::sanitise;
 
 /// The archive is small: a day is at most 96 quarters.
 const ARCHIVE_BYTES: usize = 64 << 20;

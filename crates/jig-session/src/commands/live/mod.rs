@@ -15,7 +15,7 @@ use jig_session_schema::live::LiveRow;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::sanitise;
+use jig_session_view::sanitise;
 pub(crate) use table::style;
 
 use options::{Selection, Tmux, positive_seconds};

@@ -4,7 +4,7 @@ use jig_session_panes::classify::STOPPED;
 use jig_session_schema::live::{LiveRow, PaneStatus};
 
 use crate::app::App;
-use crate::table::{Cell, Column, Style, Table};
+use jig_session_view::table::{Cell, Column, Style, Table};
 
 const COLUMNS: [Column; 7] = [
     column("STATUS", 6, 0),

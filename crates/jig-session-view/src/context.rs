@@ -31,7 +31,7 @@ const PARTS: [(PartName, char, &str, &str); 12] = [
 ];
 
 /// The lines, none wider than `width` cells.
-pub(crate) fn lines(detail: &ContextDetail, width: usize, color: bool) -> Vec<String> {
+pub fn lines(detail: &ContextDetail, width: usize, color: bool) -> Vec<String> {
     let mut lines = vec![fit(&headline(detail), width), String::new()];
     lines.extend(grid(detail, width, color));
     lines.push(String::new());

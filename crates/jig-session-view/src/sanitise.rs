@@ -13,12 +13,12 @@ use jig_session_schema::invisible::is_invisible;
 const MARK: char = '\u{FFFD}';
 
 /// A foreign string as one line of a terminal.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+pub fn clean(text: &str) -> Cow<'_, str> {
     filter(text, is_invisible)
 }
 
 /// Foreign text of several lines: line ends stay.
-pub(crate) fn clean_lines(text: &str) -> Cow<'_, str> {
+pub fn clean_lines(text: &str) -> Cow<'_, str> {
     filter(text, |character| character != '\n' && is_invisible(character))
 }
 
@@ -32,7 +32,7 @@ fn filter(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Serialised JSON with hostile characters written as escapes. Outside strings JSON holds none of them, so they can
 /// be replaced wherever they stand; line ends between documents stay.
-pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
+pub fn escape_json(text: &str) -> Cow<'_, str> {
     // Nearly all documents are plain ASCII, and serde has escaped the lower controls already.
     // The largest byte of a stretch is found many bytes at a time.
     let largest = |stretch: &[u8]| stretch.iter().fold(0, |largest, byte| (*byte).max(largest));

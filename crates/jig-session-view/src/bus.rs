@@ -6,8 +6,6 @@ use jig_session_schema::bus_result::{
 };
 use jig_session_schema::time::Timestamp;
 
-use crate::app::App;
-use crate::failure::Failure;
 use crate::table::{Cell, Column, Style, Table};
 use crate::{ages, sanitise};
 
@@ -31,20 +29,8 @@ const CLAIMS: [Column; 5] = [
     Column { title: "ID", right: false, least: 8, drop: 3 },
 ];
 
-/// Prints a result: what was done on stdout, why something was not done on stderr.
-pub(crate) fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
-    app.print(&text(result, app.now(), app.width(), app.color))?;
-    if let Some((word, message, hint)) = refusal(result) {
-        app.note(&format!("{word}: {message}"));
-        if let Some(hint) = hint {
-            app.note(&format!("hint: {hint}"));
-        }
-    }
-    Ok(())
-}
-
 /// A result as plain lines, for a place that is no terminal of ours: what was done, or why not.
-pub(crate) fn listing(result: &BusResult, now: Timestamp) -> String {
+pub fn listing(result: &BusResult, now: Timestamp) -> String {
     let mut out = text(result, now, None, false);
     if let Some((word, message, hint)) = refusal(result) {
         line(&mut out, &format!("{word}: {}", clean(message)));
@@ -56,7 +42,7 @@ pub(crate) fn listing(result: &BusResult, now: Timestamp) -> String {
 }
 
 /// A result as text; empty when there is nothing to say.
-pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, color: bool) -> String {
+pub fn text(result: &BusResult, now: Timestamp, width: Option<usize>, color: bool) -> String {
     let mut out = String::new();
     match result {
         BusResult::Status(result) => status(result, now, width, color, &mut out),
@@ -112,7 +98,7 @@ pub(crate) fn text(result: &BusResult, now: Timestamp, width: Option<usize>, col
 }
 
 /// Why it was not done, in a word and in words, and the way out. Only what a rule forbids was refused.
-fn refusal(result: &BusResult) -> Option<(&str, &str, Option<&str>)> {
+pub fn refusal(result: &BusResult) -> Option<(&str, &str, Option<&str>)> {
     macro_rules! common {
         ($($Variant:ident),*) => {
             match result {
@@ -172,7 +158,7 @@ fn about(me: &Member) -> String {
 }
 
 /// How a member listens, in one word and what holds it back.
-pub(crate) fn listens(member: &Member) -> &'static str {
+pub fn listens(member: &Member) -> &'static str {
     match member.listen {
         Some(ListenMode::Wake) if member.throttled == Some(true) => "wake, throttled",
         listen => listen.map_or("", ListenMode::as_str),

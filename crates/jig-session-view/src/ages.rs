@@ -3,7 +3,7 @@
 use jig_session_schema::time::Timestamp;
 
 /// The time since a moment, in its largest unit. A moment in the future is now: clocks differ.
-pub(crate) fn since(moment: Option<Timestamp>, now: Timestamp) -> String {
+pub fn since(moment: Option<Timestamp>, now: Timestamp) -> String {
     let Some(moment) = moment else { return String::new() };
     let seconds = now.since_ms(moment).max(0) / 1000;
     match seconds {
@@ -15,17 +15,17 @@ pub(crate) fn since(moment: Option<Timestamp>, now: Timestamp) -> String {
 }
 
 /// US dollars.
-pub(crate) fn dollars(cost: Option<f64>) -> String {
+pub fn dollars(cost: Option<f64>) -> String {
     cost.filter(|cost| cost.is_finite()).map_or(String::new(), |cost| format!("${cost:.2}"))
 }
 
 /// A share of a hundred, without a fraction.
-pub(crate) fn percent(percent: Option<f64>) -> String {
+pub fn percent(percent: Option<f64>) -> String {
     percent.filter(|percent| percent.is_finite()).map_or(String::new(), |percent| format!("{percent:.0}%"))
 }
 
 /// A count of tokens, in thousands or millions when it is large.
-pub(crate) fn tokens(count: u64) -> String {
+pub fn tokens(count: u64) -> String {
     match count {
         0..1000 => count.to_string(),
         1000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),

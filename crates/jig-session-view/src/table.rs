@@ -15,30 +15,37 @@ const LONGEST: usize = 400;
 
 /// One column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
-    pub(crate) title: &'static str,
+pub struct Column {
+    /// Its heading.
+    pub title: &'static str,
     /// Numbers stand on the right.
-    pub(crate) right: bool,
+    pub right: bool,
     /// It is never made narrower than this while anything else gives way.
-    pub(crate) least: usize,
+    pub least: usize,
     /// Left out when the terminal is too narrow, the highest first; 0 = never.
-    pub(crate) drop: u8,
+    pub drop: u8,
 }
 
 /// How a cell is coloured, when colour is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
+    /// As the terminal shows text.
     Plain,
+    /// What the row is found by.
     Bold,
+    /// What matters least, or is over.
     Dim,
+    /// What needs a person now.
     Red,
+    /// What is worth a look.
     Yellow,
+    /// What works.
     Green,
 }
 
 impl Style {
     /// Our own text in this style.
-    pub(crate) fn paint(self, text: &str, color: bool) -> String {
+    pub fn paint(self, text: &str, color: bool) -> String {
         match self.code().filter(|_| color && !text.is_empty()) {
             Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
             None => text.to_owned(),
@@ -59,19 +66,22 @@ impl Style {
 
 /// One cell: its text is clean.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub struct Cell {
     text: String,
     style: Style,
 }
 
 impl Cell {
-    pub(crate) fn new(text: impl AsRef<str>) -> Self {
+    /// A cell of any string: what could steer a terminal is replaced, and what is longer than 400 characters is cut.
+    pub fn new(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
         let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
         Self { text: sanitise::clean(&text[..end]).into_owned(), style: Style::Plain }
     }
 
-    pub(crate) fn style(mut self, style: Style) -> Self {
+    /// The same cell in another style.
+    #[must_use]
+    pub fn style(mut self, style: Style) -> Self {
         self.style = style;
         self
     }
@@ -79,28 +89,30 @@ impl Cell {
 
 /// Rows under their titles.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[Column]) -> Self {
+    /// An empty table of these columns.
+    pub fn new(columns: &[Column]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row: one cell a column.
-    pub(crate) fn push(&mut self, row: Vec<Cell>) {
+    pub fn push(&mut self, row: Vec<Cell>) {
         debug_assert_eq!(row.len(), self.columns.len(), "one cell a column");
         self.rows.push(row);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The lines, cut to `width` display columns where there is one.
-    pub(crate) fn render(&self, width: Option<usize>, color: bool) -> String {
+    pub fn render(&self, width: Option<usize>, color: bool) -> String {
         let widths = self.widths(width);
         let mut out = String::new();
         let titles: Vec<_> = self.columns.iter().map(|column| Cell::new(column.title).style(Style::Dim)).collect();
@@ -183,7 +195,7 @@ fn squeezed(mut widths: Vec<usize>, limit: usize) -> Vec<usize> {
 }
 
 /// The text, cut with a visible mark where it is wider than `width`.
-pub(crate) fn fit(text: &str, width: usize) -> String {
+pub fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -201,6 +213,24 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
         cut.push(CUT);
     }
     cut
+}
+
+/// The words of a text in lines of at most `width` columns; a word that is wider stands alone and is not cut.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.width());
+        if last > 0 && last + 1 + word.width() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

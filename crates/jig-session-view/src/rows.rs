@@ -26,7 +26,7 @@ const fn column(title: &'static str, least: usize, right: bool, drop: u8) -> Col
 }
 
 /// The table of rows: attention, busy, idle, and last the ones whose process could not be proved.
-pub(crate) fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: &Path) -> Table {
+pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: &Path) -> Table {
     let mut rows: Vec<&Row> = rows.into_iter().collect();
     // The order is kept within each group.
     rows.sort_by_key(|row| row.attention.is_none() && is_doubtful(row));
@@ -53,7 +53,7 @@ pub(crate) fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp,
 }
 
 /// Problems, one a line: reason, file, what is wrong.
-pub(crate) fn problems(problems: &[Problem]) -> Table {
+pub fn problems(problems: &[Problem]) -> Table {
     let mut table = Table::new(&[column("PROBLEM", 8, false, 0), column("FILE", 8, false, 0), column("", 8, false, 0)]);
     for problem in problems {
         table.push(vec![
@@ -66,7 +66,7 @@ pub(crate) fn problems(problems: &[Problem]) -> Table {
 }
 
 /// How many sessions need a person, work and wait, in words; empty when there is none.
-pub(crate) fn counts<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
+pub fn counts<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     let (mut waiting, mut busy, mut idle, mut stopped) = (0_usize, 0_usize, 0_usize, 0_usize);
     for row in rows {
         match (&row.attention, row.state) {
@@ -84,7 +84,7 @@ pub(crate) fn counts<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
 }
 
 /// The state in one or two words, and how it is shown.
-pub(crate) fn state(row: &Row) -> (String, Style) {
+pub fn state(row: &Row) -> (String, Style) {
     if let Verdict::Gone | Verdict::Reused = row.verdict {
         return (row.verdict.to_string(), Style::Dim);
     }
@@ -109,7 +109,7 @@ pub(crate) fn state(row: &Row) -> (String, Style) {
 }
 
 /// Whether the session's process is stopped, by Ctrl-Z or a signal.
-pub(crate) fn is_stopped(row: &Row) -> bool {
+pub fn is_stopped(row: &Row) -> bool {
     row.verdict.is_alive() && row.detail == Some(Detail::STOPPED)
 }
 
@@ -119,12 +119,12 @@ fn is_doubtful(row: &Row) -> bool {
 }
 
 /// Since when the row's state is what it is.
-pub(crate) fn in_state_since(row: &Row) -> Option<Timestamp> {
+pub fn in_state_since(row: &Row) -> Option<Timestamp> {
     row.attention.as_ref().and_then(|attention| attention.since).or(row.state_at).or(row.updated_at)
 }
 
 /// What the user calls the session: its name, else the end of its id, where ids differ.
-pub(crate) fn title(row: &Row) -> String {
+pub fn title(row: &Row) -> String {
     const SHOWN: usize = 24;
     match row.name.as_deref().filter(|name| !name.trim().is_empty()) {
         Some(name) => name.to_owned(),
@@ -137,7 +137,7 @@ pub(crate) fn title(row: &Row) -> String {
 }
 
 /// The folder, with the home folder as `~`.
-pub(crate) fn folder(cwd: &str, home: &Path) -> String {
+pub fn folder(cwd: &str, home: &Path) -> String {
     match Path::new(cwd).strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
         Ok(rest) if home != Path::new("/") => format!("~/{}", rest.display()),
