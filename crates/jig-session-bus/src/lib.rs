@@ -27,6 +27,7 @@ pub mod notice;
 mod overlap;
 mod owner;
 pub mod path;
+mod pattern;
 mod prune;
 mod repo;
 mod send;

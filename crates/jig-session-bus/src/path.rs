@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::limits;
+use crate::pattern::is_pattern;
 use crate::text;
 
 /// Where paths are looked up: one worktree.
@@ -82,6 +83,10 @@ impl BadPath {
     /// The way out, where there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Pattern(text) if text.contains('[') => Some(
+                "name each path, or claim the folder; a file with brackets in its name is claimed when it is there"
+                    .to_owned(),
+            ),
             Self::Pattern(_) => Some("name each path, or claim the folder: src/api or src/api/**".to_owned()),
             Self::Home(_) => Some("write the path out; for a file of that name: ./~name".to_owned()),
             Self::Address(text) => Some(match file_uri(text) {
@@ -261,24 +266,10 @@ fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
         Some(stem) => (stem, true),
         None => (trimmed, argument.ends_with('/')),
     };
-    if spelled.starts_with('!') || is_pattern(missing(spelled, place)) {
+    if spelled.starts_with('!') || is_pattern(spelled, place) {
         return Err(BadPath::Pattern(argument.to_owned()));
     }
     Ok((if spelled.is_empty() { "/" } else { spelled }.to_owned(), as_dir))
-}
-
-/// Whether a text stands for other names than itself: `*`, `?`, `[…]`, `{a,b}`, `{1..3}`.
-fn is_pattern(text: &str) -> bool {
-    let braced = text.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
-    let mut braced = braced.map(|(inside, _)| inside);
-    text.contains(['*', '?', '[']) || braced.any(|inside| inside.contains(',') || inside.contains(".."))
-}
-
-/// The end of a path that is not there: what exists is no pattern, and is asked of the longest folder.
-fn missing<'p>(spelled: &'p str, place: &Place) -> &'p str {
-    let ends = spelled.match_indices('/').map(|(at, _)| at).chain([spelled.len()]);
-    let there = ends.take_while(|at| place.cwd.join(&spelled[..*at]).symlink_metadata().is_ok()).last();
-    spelled.get(there.unwrap_or(0)..).unwrap_or(spelled)
 }
 
 /// A path without the line that editors put behind it (`a.md:12`, `a.md:12:5`, `a.md#L12`), unless a file has that name.
@@ -442,6 +433,7 @@ mod tests {
             ("./@types", "./@types"),
             ("app/[id]", "app/[id]"),                   // a file that is called so is no pattern
             ("app/[id]/page.tsx", "app/[id]/page.tsx"), // nor is what is to be made in it
+            ("app/[id]/[slug].tsx", "app/[id]/[slug].tsx"),
             ("src/api/routes.ts:12", "src/api/routes.ts"),
             ("src/api/routes.ts:12:5", "src/api/routes.ts"),
             ("src/api/routes.ts#L3-L9", "src/api/routes.ts"),
@@ -480,7 +472,7 @@ mod tests {
         assert!(matches!(resolve("..", place), Err(BadPath::Outside(_))));
         assert!(matches!(resolve("/", place), Err(BadPath::Outside(_))));
         assert!(matches!(resolve("loop-a", place), Err(BadPath::Loop(_)))); // 105
-        for pattern in ["pkg/{a,b}/**", "src/f{1..3}.rs", "!src/x", "src/?.rs", "app/[x]/page.tsx", "a/**/b"] {
+        for pattern in ["pkg/{a,b}/**", "src/f{1..3}.rs", "!src/x", "src/?.rs", "src/[ab].rs", "a/**/b"] {
             assert!(matches!(resolve(pattern, place), Err(BadPath::Pattern(_))), "{pattern}");
         }
         for home in ["~", "~/notes", "~user/x"] {
