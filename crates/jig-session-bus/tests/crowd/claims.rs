@@ -23,6 +23,9 @@ pub(crate) fn paths() -> Vec<String> {
     paths
 }
 
+/// The file that ends a crowd before its time.
+const OVER: &str = "over";
+
 /// From when to when one process certainly held one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
@@ -83,7 +86,11 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
     let (workers, attempts) = if full() { (64, 10_000) } else { (8, 80) };
     let folder = folder();
     fs::create_dir(folder.path().join("notes")).expect("a folder");
-    let end = Instant::now() + Duration::from_secs(if full() { 28_800 } else { 300 });
+    let begun = Instant::now();
+    let end = begun + Duration::from_secs(if full() { 28_800 } else { 300 });
+    // A long run may be given a time: what was reached by then is judged like a whole one.
+    let seconds = variable("JIG_CROWD_SECONDS").and_then(|seconds| seconds.parse().ok());
+    let mut over = seconds.map(|seconds| begun + Duration::from_secs(seconds));
     let begin = |worker: usize, life: usize, left: u64| {
         let job = [
             ("JIG_CROWD", folder.path().display().to_string()),
@@ -96,6 +103,10 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
     let (mut kills, mut tries) = (0, 0_u64);
     let mut crowd: Vec<_> = (0..workers).map(|worker| (worker, 0, attempts, begin(worker, 0, attempts))).collect();
     while !crowd.is_empty() {
+        if over.is_some_and(|over| Instant::now() > over) {
+            fs::write(folder.path().join(OVER), "").expect("a file");
+            over = None;
+        }
         let mut reborn = Vec::new();
         crowd.retain_mut(|(worker, life, left, child)| {
             let Some(status) = is_over(child, end) else { return true };
@@ -114,12 +125,21 @@ fn no_two_of_a_crowd_ever_hold_overlapping_paths() {
         crowd.extend(born);
         std::thread::sleep(Duration::from_millis(2));
     }
+    let seconds = begun.elapsed().as_secs();
     let held = held(folder.path());
-    assert_eq!(tries, workers as u64 * attempts);
-    assert!(held.len() as u64 > attempts / 4, "somebody wins: {} grants", held.len());
-    let about = format!("{} grants of {tries}, {kills} kills", held.len());
+    let all = workers as u64 * attempts;
+    if folder.path().join(OVER).exists() {
+        assert!(tries <= all, "{tries} tries");
+    } else {
+        assert_eq!(tries, all);
+    }
+    let grants = held.len() as u64;
+    let fewest = tries / if full() { 256 } else { 32 };
+    assert!(grants > fewest, "somebody wins: {grants} grants of {tries}");
+    let about =
+        format!("{grants} grants of {tries} (of {all}), {} refused, {kills} kills, {seconds} s", tries - grants);
     assert_eq!(violations(&held), 0, "{about}");
-    say(&about);
+    say(&format!("{about}, 0 overlaps"));
     // Everybody has ended or died: the whole place is free at the next call.
     let system = System::new();
     let last = bus(folder.path(), &system);
@@ -146,7 +166,11 @@ fn claiming_worker() {
         notes.write_all(format!("{word} {path} {}\n", nanos()).as_bytes()).expect("noted");
     };
     let mut beaten = Instant::now();
+    let over = folder.join(OVER);
     for _ in 0..attempts {
+        if over.exists() {
+            break;
+        }
         // A crowd that works for longer than a silent session counts as live goes on beating, as a session does.
         if beaten.elapsed() > BEAT {
             bus.beat(&me).expect("beaten");
