@@ -140,7 +140,7 @@ mod tests {
         let (mut one, mut two) = (inbox(&folder), inbox(&folder));
         assert_eq!(one.take().unwrap(), None);
         let requester = Requester::new(PrivateDir::open(folder.path().join("requests")).unwrap(), "s-1");
-        requester.publish(&asked("a")).unwrap().expect("nothing waits");
+        requester.publish(&asked("a"), 0).unwrap().expect("nothing waits");
         let taken = one.take().unwrap().expect("a request waits");
         assert_eq!(two.take().unwrap(), None);
         assert_eq!(taken.request, Ok(asked("a")));

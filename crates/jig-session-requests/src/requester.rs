@@ -2,6 +2,7 @@
 
 use jig_session_atomic::{Error, PrivateDir, Removal, Stamp};
 
+use jig_session_schema::limits::REQUEST_AGE;
 use jig_session_schema::request::Request;
 
 /// Publishes requests to one session.
@@ -23,12 +24,23 @@ impl Requester {
         Self { dir, file: format!("{name}.json") }
     }
 
-    /// Publishes a request; `None` when another one waits there.
+    /// Publishes a request; `None` when another one waits there. One that is too old to be run by anybody
+    /// ([`REQUEST_AGE`]) waits for nothing and gives way. `now` is in milliseconds since 1970.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn publish(&self, request: &Request) -> Result<Option<Published>, Error> {
-        Ok(self.dir.create_new(&self.file, &document(request))?.map(Published))
+    pub fn publish(&self, request: &Request, now: i64) -> Result<Option<Published>, Error> {
+        let document = document(request);
+        if let Some(published) = self.dir.create_new(&self.file, &document)? {
+            return Ok(Some(Published(published)));
+        }
+        let Some(waits) = self.dir.stamp(&self.file)? else { return Ok(None) };
+        let age = now.saturating_sub(waits.modified_ms());
+        if u128::try_from(age).is_ok_and(|age| age > REQUEST_AGE.as_millis()) {
+            self.dir.remove_judged(&self.file, &waits)?;
+            return Ok(self.dir.create_new(&self.file, &document)?.map(Published));
+        }
+        Ok(None)
     }
 
     /// Takes an own request back; false when the session has taken it already. Another requester's stays.
@@ -51,6 +63,9 @@ mod tests {
 
     use super::*;
 
+    /// A moment within which what was just written is young.
+    const NOW: i64 = 0;
+
     fn asked(id: &str) -> Request {
         Request::new().id(id.into()).tools([("bash".to_owned(), false)].into_iter().collect())
     }
@@ -59,8 +74,8 @@ mod tests {
     fn a_waiting_request_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let requester = Requester::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
-        let first = requester.publish(&asked("a")).unwrap().expect("nothing waits");
-        assert_eq!(requester.publish(&asked("b")).unwrap(), None);
+        let first = requester.publish(&asked("a"), NOW).unwrap().expect("nothing waits");
+        assert_eq!(requester.publish(&asked("b"), NOW).unwrap(), None);
         let path = folder.path().join("s-1.json");
         assert_eq!(Request::accept(&fs::read(&path).unwrap()), Ok(asked("a")));
         assert!(requester.withdraw(&first).unwrap());
@@ -69,13 +84,25 @@ mod tests {
     }
 
     #[test]
+    fn one_that_nobody_can_run_any_more_gives_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let requester = Requester::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
+        let first = requester.publish(&asked("a"), NOW).unwrap().expect("nothing waits");
+        let written = first.0.modified_ms();
+        assert_eq!(requester.publish(&asked("b"), written + 60_000).unwrap(), None, "the session may run it still");
+        requester.publish(&asked("b"), written + 60_001).unwrap().expect("the first one has no use");
+        assert_eq!(Request::accept(&fs::read(folder.path().join("s-1.json")).unwrap()), Ok(asked("b")));
+        assert!(!requester.withdraw(&first).unwrap(), "another's stays");
+    }
+
+    #[test]
     fn withdrawing_leaves_the_request_of_another() {
         let folder = tempfile::tempdir().unwrap();
         let requester = Requester::new(PrivateDir::open(folder.path()).unwrap(), "s-1");
-        let first = requester.publish(&asked("a")).unwrap().expect("nothing waits");
+        let first = requester.publish(&asked("a"), NOW).unwrap().expect("nothing waits");
         // The session takes it, and another requester publishes the next.
         fs::rename(folder.path().join("s-1.json"), folder.path().join("taken")).unwrap();
-        requester.publish(&asked("b")).unwrap().expect("nothing waits");
+        requester.publish(&asked("b"), NOW).unwrap().expect("nothing waits");
         assert!(!requester.withdraw(&first).unwrap());
         assert_eq!(Request::accept(&fs::read(folder.path().join("s-1.json")).unwrap()), Ok(asked("b")));
     }

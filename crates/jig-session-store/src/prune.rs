@@ -4,13 +4,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::io::ErrorKind::NotFound;
 use std::path::Path;
 use std::time::Duration;
 
 use jig_session_atomic::{Error, MARK, PrivateDir, Reason, Removal, Stamp};
 use jig_session_liveness::{Processes, Record};
-use jig_session_schema::belongs::begins_like_ours;
-use jig_session_schema::limits::{STATUS_BYTES, UNPARSABLE_AGE};
+use jig_session_schema::belongs::{begins_like_ours, in_requests};
+use jig_session_schema::limits::{REQUEST_AGE, REQUEST_BYTES, STATUS_BYTES, UNPARSABLE_AGE};
 use jig_session_schema::names::{FileName, file_name, lock_name};
 use jig_session_schema::row::ProblemReason;
 use jig_session_schema::status::Status;
@@ -42,8 +43,8 @@ pub struct Plan {
     pub dry_run: bool,
 }
 
-/// Prunes the folders of status files and of requests. In the latter only temporaries go: a request waits for its
-/// session's next start, which answers it.
+/// Prunes the folders of status files and of requests. A request goes when it is too old to be run and its session has
+/// no file; what a session could still answer waits for it.
 ///
 /// # Errors
 /// When a folder cannot be read. A single file that cannot be removed is told in the result.
@@ -65,6 +66,7 @@ pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, processes: &dyn Proc
         let mut pruner = Pruner { dir: &dir, plan, processes, pruned: &mut pruned };
         for name in dir.list()? {
             pruner.temporary(&name);
+            pruner.request(&name, sessions);
         }
     }
     Ok(pruned)
@@ -153,6 +155,20 @@ impl Pruner<'_> {
             self.remove(name, &stamp, judged.verdict.as_str());
         } else if abandoned {
             self.remove(name, &stamp, "abandoned");
+        }
+    }
+
+    /// A request that nobody may run any more, to a session that is not there to say so.
+    fn request(&mut self, name: &OsStr, sessions: &Path) {
+        let Some(FileName::Document(_)) = name.to_str().map(file_name) else { return };
+        let mut bytes = Vec::new();
+        let Ok(stamp) = self.dir.read_into(name, REQUEST_BYTES, &mut bytes) else { return };
+        let age = self.plan.now_ms.saturating_sub(stamp.modified_ms());
+        let is_request = name.to_str().is_some_and(|name| in_requests(name, &bytes));
+        let is_stale = u128::try_from(age).is_ok_and(|age| age > REQUEST_AGE.as_millis());
+        if is_stale && is_request && sessions.join(name).symlink_metadata().is_err_and(|error| error.kind() == NotFound)
+        {
+            self.remove(name, &stamp, "stale");
         }
     }
 

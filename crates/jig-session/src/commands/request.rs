@@ -100,7 +100,7 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
     let end = clock::now().mono + args.wait;
     let mut missing = None;
     let published = loop {
-        if let Some(published) = requester.publish(asked)? {
+        if let Some(published) = requester.publish(asked, app.now().epoch_ms())? {
             break published;
         }
         if session.ended(&mut missing) {
@@ -245,7 +245,12 @@ fn report(app: &App, row: &Row, asked: &Request, outcome: RequestOutcome, answer
     if exit == 0 {
         app.print(&format!("{words}\n"))?;
     } else {
-        app.note(&format!("{}: {words}", if answer.is_some() { "refused" } else { "error" }));
+        let word = match (&answer, outcome) {
+            (Some(_), _) => "not done",
+            (None, RequestOutcome::Refused) => "refused",
+            (None, _) => "error",
+        };
+        app.note(&format!("{word}: {words}"));
     }
     Ok(Exit(exit))
 }

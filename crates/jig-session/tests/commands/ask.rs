@@ -70,6 +70,29 @@ fn one_that_waits_is_never_overwritten_and_an_own_one_is_taken_back() {
     assert_eq!(fs::read(request_path(&env, "s-1")).unwrap(), waits, "left as it is");
 }
 
+/// Sets when a request was written, so that nobody may run it any more.
+fn age(path: &std::path::Path) {
+    let old = fs::metadata(path).unwrap().modified().unwrap() - std::time::Duration::from_secs(61);
+    fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
+}
+
+#[test]
+fn one_that_nobody_waits_for_is_in_nobodys_way_and_does_not_stay() {
+    let env = TestEnvironment::new();
+    let mut live = env.live("s-1", |_| {});
+    let ask = |tool: &str| env.jig(&["--json", "request", "s-1", "--tool", tool, "--wait", "0"]);
+    ask("a=off").exits(0);
+    ask("b=off").exits(75);
+    age(&request_path(&env, "s-1"));
+    assert_eq!(ask("b=off").exits(0).json()["outcome"], "sent");
+    let waits: Value = serde_json::from_slice(&fs::read(request_path(&env, "s-1")).unwrap()).unwrap();
+    assert_eq!(waits["tools"], json!({ "b": false }), "the newer one waits");
+    live.process.kill();
+    age(&request_path(&env, "s-1"));
+    env.jig(&["prune"]).exits(0);
+    assert!(!request_path(&env, "s-1").exists(), "its session is gone, and it is too old to run in the next one");
+}
+
 #[test]
 fn a_session_that_ends_first_is_told() {
     let env = TestEnvironment::new();
