@@ -293,7 +293,7 @@ impl<'w> Actor<'_, 'w> {
             .joined(joined.joined)
             .listen(record.listen.map(|listen| listen.mode))
             .guard(record.guard == Some(true));
-        Ok(finish!(Join, result, None, Some(bus.unread(&self.me().id)?)))
+        Ok(finish!(Join, result, None, self.unread_after(&bus)))
     }
 
     fn leave(&self) -> Result<Done, Error> {
@@ -343,7 +343,7 @@ impl<'w> Actor<'_, 'w> {
             .id(Some(sent.id.clone()))
             .kind(Some(sent.kind))
             .recipients(sent.recipients.iter().map(view::recipient).collect());
-        let unread = Some(bus.unread(&self.me().id)?);
+        let unread = self.unread_after(&bus);
         Ok(finish!(Send, result, refusal, unread))
     }
 
@@ -364,6 +364,12 @@ impl<'w> Actor<'_, 'w> {
         if self.me().timer { limits::ANSWER_CHARS } else { limits::OUTPUT_CHARS }
     }
 
+    /// Own unread mail for the answer of an action that has happened: a count that fails does not undo it.
+    fn unread_after(&self, bus: &Bus<'_>) -> Option<u64> {
+        let counted = bus.unread(&self.me().id);
+        counted.map_err(|error| self.notes.borrow_mut().push(format!("the unread mail is not counted: {error}"))).ok()
+    }
+
     /// Keeps what the bus has noted for the result.
     fn hear(&self, bus: &Bus<'_>) {
         self.notes.borrow_mut().extend(bus.take_notes());
@@ -374,8 +380,11 @@ impl<'w> Actor<'_, 'w> {
         let bus = self.writer()?;
         bus.ensure_joined(self.me())?;
         let taken = bus.take_within(&self.me().id, limit, self.room())?;
-        // What was taken is still counted until it is confirmed.
-        let left = bus.unread(&self.me().id)?.saturating_sub(taken.messages.len() as u64);
+        // What was taken is still counted until it is confirmed. When nothing else was there, nothing has to be read.
+        let left = match taken.remaining {
+            0 => 0,
+            _ => bus.unread(&self.me().id)?.saturating_sub(taken.messages.len() as u64),
+        };
         let result = shown::InboxResult::new()
             .messages(taken.messages.iter().map(view::whole).collect())
             .remaining(left)
@@ -405,7 +414,7 @@ impl<'w> Actor<'_, 'w> {
         let bus = self.writer()?;
         let claimed = bus.claim(self.me(), &paths, reason)?;
         self.hear(&bus);
-        let unread = Some(bus.unread(&self.me().id)?);
+        let unread = self.unread_after(&bus);
         Ok(match claimed {
             Claimed::Held { claimed, already } => {
                 let root = &self.context.repo.place.root;
@@ -460,7 +469,7 @@ impl<'w> Actor<'_, 'w> {
         let others = released.held_by_others.iter().map(view::held_path).collect();
         let result =
             shown::ReleaseResult::new().released(released.released).not_held(released.not_held).held_by_others(others);
-        let unread = Some(bus.unread(&self.me().id)?);
+        let unread = self.unread_after(&bus);
         Ok(finish!(Release, result, refusal, unread))
     }
 

@@ -155,10 +155,14 @@ impl Bus<'_> {
         }
         stamp(&mut record, me, &now);
         let taken_over = former.as_ref().is_some_and(|former| former.owner != me.owner);
-        self.write_record(&record)?;
-        self.note_place()?;
+        // First the claims: when one cannot be written the record is still the former one, and the next join does the rest.
         if taken_over {
             self.take_over_claims(look, me)?;
+        }
+        self.write_record(&record)?;
+        // The session is on the bus; what is only a hint does not take it off again.
+        if let Err(error) = self.note_place() {
+            self.note(format!("where this repository lies is not noted: {error}"));
         }
         look.members.retain(|member| member.record.id != me.id);
         look.members.push(Member::judge(record.clone(), &now, self.world));
@@ -258,7 +262,8 @@ impl Bus<'_> {
         look.claims.retain(|claim| claim.id != id || claim.owner != owner);
         self.dir()?.sub(SESSIONS)?.remove(store::record_file(id)?)?;
         look.members.retain(|member| member.record.id != id);
-        self.drop_inbox(id)?;
+        // It has left; an empty inbox goes with the next one who prunes.
+        let _ = self.drop_inbox(id);
         Ok(released)
     }
 

@@ -7,12 +7,20 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: Vec<(OsString, OsString)>,
+    account_home: Option<PathBuf>,
 }
 
 impl Environment {
     /// From pairs, as the system gives them.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self { variables: variables.into_iter().collect() }
+        Self { variables: variables.into_iter().collect(), account_home: None }
+    }
+
+    /// The home folder that the system's password database names for the user, for a process without a usable `HOME`.
+    #[must_use]
+    pub fn with_account_home(mut self, home: Option<PathBuf>) -> Self {
+        self.account_home = home;
+        self
     }
 
     /// From texts, for tests.
@@ -72,7 +80,7 @@ pub struct IgnoredVariable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Places {
-    /// The home folder: `$HOME`, or `/` when there is none.
+    /// The home folder: `$HOME`, else the one that the password database names, else `/`.
     pub home: PathBuf,
     /// `$JIG_STATE_DIR`, else `${XDG_STATE_HOME:-~/.local/state}/jig`.
     pub state_dir: PathBuf,
@@ -99,9 +107,10 @@ impl Places {
     #[must_use]
     pub fn of(env: &Environment) -> Self {
         let mut ignored = Vec::new();
-        let home = env.absolute("HOME", &mut ignored).unwrap_or_else(|| {
+        let home = env.absolute("HOME", &mut ignored).or_else(|| env.account_home.clone()).unwrap_or_else(|| {
             if !env.has("HOME") {
-                ignored.push(IgnoredVariable { name: "HOME", why: "is not set: / stands for it" });
+                let why = "is not set, and the password database names no home: / stands for it";
+                ignored.push(IgnoredVariable { name: "HOME", why });
             }
             PathBuf::from("/")
         });
@@ -148,6 +157,23 @@ mod tests {
         assert_eq!(places.king, Path::new("/home/dev/.pi/king/session-status"));
         assert_eq!(places.config, Path::new("/home/dev/.config/jig/config.json"));
         assert_eq!(places.ignored, []);
+    }
+
+    #[test]
+    fn without_a_usable_home_the_accounts_home_counts() {
+        let account = || Some(PathBuf::from("/account"));
+        for (variables, home, ignored) in [
+            (vec![("HOME", "/h")], "/h", 0),
+            (vec![("HOME", "")], "/account", 0),
+            (vec![("HOME", "h")], "/account", 1),
+            (vec![], "/account", 0),
+        ] {
+            let places = Places::of(&Environment::of(variables.clone()).with_account_home(account()));
+            assert_eq!((places.home.as_path(), places.ignored.len()), (Path::new(home), ignored), "{variables:?}");
+            assert!(places.sessions.starts_with(home) && places.king.starts_with(home), "{variables:?}");
+        }
+        let none = Places::of(&Environment::default());
+        assert_eq!((none.home.as_path(), none.ignored.len()), (Path::new("/"), 1));
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub fn text(result: &BusResult, now: Timestamp, width: Option<usize>, color: boo
     out
 }
 
-/// Why it was not done, in a word and in words, and the way out. Only what a rule forbids was refused.
+/// Why it was not done, in a word and in words, and the way out.
 pub fn refusal(result: &BusResult) -> Option<(&str, &str, Option<&str>)> {
     macro_rules! common {
         ($($Variant:ident),*) => {
@@ -110,8 +110,17 @@ pub fn refusal(result: &BusResult) -> Option<(&str, &str, Option<&str>)> {
         };
     }
     let (ok, code, message, hint) = common!(Status, Join, Leave, Send, Inbox, Peek, Wait, Watch, Claim, Check, Release);
-    let word = code.filter(|code| ["timeout", "gone", "busy", "not-held"].contains(code)).unwrap_or("refused");
+    let word = code.map_or("refused", word);
     if ok { None } else { Some((word, message?, hint)) }
+}
+
+/// What a code is called before its words: only what a rule or another session forbids was refused.
+fn word(code: &str) -> &str {
+    match code {
+        "conflict" | "refused" | "label-held" | "inbox-full" => "refused",
+        "timeout" | "gone" | "busy" | "not-held" => code,
+        _ => "error",
+    }
 }
 
 fn status(result: &StatusResult, now: Timestamp, width: Option<usize>, color: bool, out: &mut String) {

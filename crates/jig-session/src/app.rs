@@ -2,12 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use jig_session_schema::formats::Document;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::time::Timestamp;
 use serde::Serialize;
 
+use crate::closed;
 use crate::failure::{Code, Failure};
 use jig_session_view::sanitise;
 
@@ -44,7 +46,10 @@ impl App {
 
     /// The environment for what works on it without the rest of the program.
     pub(crate) fn environment(&self) -> Environment {
-        Environment::new(self.env.iter().cloned())
+        let usable = |home: &OsStr| Path::new(home).is_absolute();
+        // Asked only where it is needed: the answer can come over the network.
+        let account = if self.os_var("HOME").is_some_and(usable) { None } else { account_home() };
+        Environment::new(self.env.iter().cloned()).with_account_home(account)
     }
 
     /// Every folder and file of this run.
@@ -71,6 +76,7 @@ impl App {
 
     /// Writes text to stdout; the caller ends its lines itself.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        closed::require_stdout()?;
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
     }
@@ -86,6 +92,7 @@ impl App {
     }
 
     fn write_json(&self, document: &impl Serialize) -> Result<(), Failure> {
+        closed::require_stdout()?;
         let mut out = Escaped { to: io::stdout().lock(), text: Vec::new() };
         let written = serde_json::to_writer(&mut out, document).map_err(io::Error::from);
         out.text.push(b'\n');
@@ -97,6 +104,12 @@ impl App {
     pub(crate) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", sanitise::clean_lines(text));
     }
+}
+
+/// The home folder that the password database names for this user.
+fn account_home() -> Option<PathBuf> {
+    let user = nix::unistd::User::from_uid(nix::unistd::getuid()).ok()??;
+    Some(user.dir).filter(|home| home.is_absolute())
 }
 
 /// JSON on its way out, in which what could steer a terminal is escaped. A long document never stands in memory whole.

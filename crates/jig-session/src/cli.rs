@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::App;
+use crate::closed;
 use crate::commands;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use jig_session_view::sanitise;
@@ -136,9 +137,22 @@ fn without_document(command: &Command) -> Option<&'static str> {
     }
 }
 
+/// Whether a command's answer is its use. A publisher and a hook go on whatever happens to what they print, and `run`
+/// leaves the output to its program.
+fn answers_on_stdout(command: &Command) -> bool {
+    match command {
+        Command::Publish(_) | Command::Hook(_) | Command::Run(_) => false,
+        Command::Bus(args) => !args.is_hook(),
+        _ => true,
+    }
+}
+
 fn dispatch(command: &Command, app: &App) -> Outcome {
     if let Some(hint) = without_document(command).filter(|_| app.json) {
         return Err(Failure::new(Code::Usage, "--json: this command prints no document").hint(hint));
+    }
+    if answers_on_stdout(command) {
+        closed::require_stdout()?;
     }
     match command {
         Command::Ls(args) => commands::ls::run(args, app),
@@ -170,8 +184,11 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
 /// Help and version go to stdout with 0; anything else is a usage error, 2.
 fn unparsed(json: bool, error: &clap::Error) -> ExitCode {
     let shown = matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
+    if shown && let Err(failure) = closed::require_stdout() {
+        return finish(&App::new(json, Some(false)), Err(failure));
+    }
     if shown || !json {
-        // A closed stdout or stderr is nobody's loss here.
+        // A reader that went away, or a closed stderr, is nobody's loss here.
         let _ = error.print();
         return ExitCode::from(if shown { 0 } else { Code::Usage.exit() });
     }

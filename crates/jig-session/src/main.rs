@@ -4,6 +4,7 @@
 mod app;
 mod cli;
 mod clock;
+mod closed;
 mod commands;
 mod evidence;
 mod failure;

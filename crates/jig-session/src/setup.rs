@@ -7,7 +7,7 @@ use jig_session_liveness::{Machine, Processes};
 use jig_session_publish::around::Config;
 use jig_session_publish::{Mode, Publisher, Setup};
 use jig_session_schema::limits::DOCUMENT_BYTES;
-use jig_session_schema::places::{Environment, Places};
+use jig_session_schema::places::Places;
 use jig_session_schema::status::AgentName;
 
 use crate::app::App;
@@ -19,7 +19,7 @@ pub(crate) fn publisher(app: &App, agent: AgentName, mode: Mode) -> Publisher {
 
 /// The same with a table of processes of the caller's.
 pub(crate) fn publisher_with(app: &App, agent: AgentName, mode: Mode, processes: Box<dyn Processes>) -> Publisher {
-    let environment = Environment::new(app.env.iter().cloned());
+    let environment = app.environment();
     let places = Places::of(&environment);
     // Publishing needs no configuration, so one that cannot be read is none.
     let document = configuration(&places).ok().flatten().unwrap_or_default();

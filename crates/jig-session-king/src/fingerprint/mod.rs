@@ -47,15 +47,11 @@ impl Kind {
     }
 }
 
-/// The agent's folder as Pi finds it: the trimmed `PI_CODING_AGENT_DIR`, else `$HOME/.pi/agent`.
+/// The agent's folder as Pi finds it: the trimmed `PI_CODING_AGENT_DIR`, else `.pi/agent` in the home folder.
 #[must_use]
-pub fn agent_dir(pi_coding_agent_dir: Option<&str>, home: Option<&str>) -> Option<PathBuf> {
+pub fn agent_dir(pi_coding_agent_dir: Option<&str>, home: &Path) -> PathBuf {
     let given = pi_coding_agent_dir.map(str::trim).filter(|dir| !dir.is_empty());
-    match (given, home) {
-        (Some(dir), _) => Some(PathBuf::from(dir)),
-        (None, Some(home)) => Some(PathBuf::from(format!("{home}/.pi/agent"))),
-        (None, None) => None,
-    }
+    given.map_or_else(|| home.join(".pi/agent"), PathBuf::from)
 }
 
 /// The fingerprint of a fresh start in `cwd`: 16 hex digits, or `None` when it cannot be computed

@@ -133,10 +133,10 @@ fn a_link_to_a_tree_is_followed_at_its_root_only() {
 
 #[test]
 fn the_agents_folder_is_the_trimmed_variable_or_the_home_default() {
-    assert_eq!(agent_dir(Some(" /x/y "), Some("/h")), Some(PathBuf::from("/x/y")));
-    assert_eq!(agent_dir(Some("  "), Some("/h")), Some(PathBuf::from("/h/.pi/agent")));
-    assert_eq!(agent_dir(None, Some("/h")), Some(PathBuf::from("/h/.pi/agent")));
-    assert_eq!(agent_dir(None, None), None);
+    let home = Path::new("/h");
+    for (given, dir) in [(Some(" /x/y "), "/x/y"), (Some("  "), "/h/.pi/agent"), (None, "/h/.pi/agent")] {
+        assert_eq!(agent_dir(given, home), Path::new(dir));
+    }
 }
 
 #[test]

@@ -7,7 +7,6 @@ use jig_session_liveness::Machine;
 use jig_session_publish::{Mode, Now, Publisher};
 use jig_session_schema::event::{AppliedEvent, Event};
 use jig_session_schema::limits;
-use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::read::ReadError;
 use jig_session_schema::request::Order;
 use jig_session_schema::status::AgentName;
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         Failure::new(Code::Usage, "the agent's name is empty or longer than 128 characters")
             .hint("name it: --agent claude")
     })?;
-    let places = Places::of(&Environment::new(app.env.iter().cloned()));
+    let places = app.places();
     let requests = RequestHandler::new(places.requests, Box::new(Machine::new()));
     let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting), requests };
     let ended = serve::run(&mut service, &OPTIONS);

@@ -7,6 +7,7 @@ use clap::Parser;
 
 use super::{bulk, live};
 use crate::app::App;
+use crate::closed;
 use crate::failure::{Exit, Failure, Outcome};
 
 /// Live tmux panes and bulk actions over them.
@@ -43,10 +44,10 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Err(error) => return unparsed(&error),
     };
     let app = App::new(cli.json, None);
-    let outcome = match &cli.command {
+    let outcome = closed::require_stdout().and_then(|()| match &cli.command {
         Command::Live(list) | Command::Status(list) => live::list(list, &app),
         Command::Bulk(args) => bulk::run(args, &app),
-    };
+    });
     finish(&app, outcome)
 }
 
@@ -64,7 +65,7 @@ fn finish(app: &App, outcome: Outcome) -> ExitCode {
 fn unparsed(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayVersion) {
-        // A closed stdout is nobody's loss here.
+        // A reader that went away is nobody's loss here.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }

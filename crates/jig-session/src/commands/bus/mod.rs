@@ -129,6 +129,13 @@ enum Action {
     },
 }
 
+impl Args {
+    /// Whether this is a hook entry, which must never be what stops an agent.
+    pub(crate) fn is_hook(&self) -> bool {
+        matches!(self.action, Action::Guard { .. } | Action::Notice { .. })
+    }
+}
+
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let mut options = Options { named: args.named.as_deref(), cwd: args.cwd.as_deref(), ..Options::default() };
     let call = match &args.action {

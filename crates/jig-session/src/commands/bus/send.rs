@@ -73,13 +73,15 @@ fn ask(actor: &Actor, call: &Call, to: &str, wait: Duration) -> Result<Done, Fai
     let Some(id) = result.id.clone().filter(|_| result.recipients.iter().any(|to| to.queued)) else { return Ok(done) };
     let to: Vec<String> = result.recipients.iter().filter(|to| to.queued).map(|to| to.id.clone()).collect();
     let end = Instant::now() + wait;
-    let mut mail = Mail::of(actor)?;
+    let failed = |failure: Failure| failure.hint("the message is queued; its answer comes into the inbox");
+    let mut mail = Mail::of(actor).map_err(failed)?;
     loop {
         // Watched before the look: what comes during it gives another one. Who is asked is looked at first, so that its
         // last word is found.
         mail.renew();
-        let over = ended(&bus, &to)?;
-        let taken = bus.take_where(&actor.me.id, 1, |message| message.reply_to.as_deref() == Some(&id))?;
+        let over = ended(&bus, &to).map_err(failed)?;
+        let taken = bus.take_where(&actor.me.id, 1, |message| message.reply_to.as_deref() == Some(&id));
+        let taken = taken.map_err(|error| failed(error.into()))?;
         if let Some(answer) = taken.messages.first() {
             result.reply = Some(view::whole(answer));
             result.unread = Some(taken.remaining);

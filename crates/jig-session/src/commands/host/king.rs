@@ -33,7 +33,7 @@ const CEILINGS: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
 struct Wanted {
     folder: PathBuf,
     visible: bool,
-    agent_dir: Option<PathBuf>,
+    agent_dir: PathBuf,
     tmux: Option<Tmux>,
 }
 
@@ -87,7 +87,7 @@ impl King {
         let wanted = visible.map(|visible| Wanted {
             folder: places.king.clone(),
             visible,
-            agent_dir: fingerprint::agent_dir(environment.get("PI_CODING_AGENT_DIR"), environment.get("HOME")),
+            agent_dir: fingerprint::agent_dir(environment.get("PI_CODING_AGENT_DIR"), &places.home),
             tmux: environment.get("TMUX").map(|tmux| Tmux {
                 socket: tmux.split(',').next().unwrap_or(tmux).to_owned(),
                 pane: environment.get("TMUX_PANE").map(str::to_owned),
@@ -122,7 +122,7 @@ impl King {
             // Whatever is listed may be started again: only what a person began in a terminal is.
             visible: wanted.visible && hello.mode.as_deref() == Some("tui"),
             fork: reason == "fork",
-            fingerprint: wanted.agent_dir.as_deref().and_then(|dir| fingerprint::compute(dir, status.cwd.as_ref())),
+            fingerprint: fingerprint::compute(&wanted.agent_dir, status.cwd.as_ref()),
         });
         match writer.before(&self.machine) {
             // The same process goes on with this session, after a reload or with a new host.

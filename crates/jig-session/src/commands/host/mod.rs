@@ -20,7 +20,7 @@ use jig_session_publish::{Mode, Now, Publisher};
 use jig_session_schema::bridge::{self, CommandCall, CommandDefinition, Hello, Key, Prompt, Return, ToHost};
 use jig_session_schema::event::Event;
 use jig_session_schema::limits;
-use jig_session_schema::places::{Environment, Places};
+use jig_session_schema::places::Places;
 use jig_session_schema::request::Order;
 use jig_session_schema::status::{AgentName, State};
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ struct Host {
 
 impl Host {
     fn new(app: &App) -> Self {
-        let environment = Environment::new(app.env.iter().cloned());
+        let environment = app.environment();
         let places = Places::of(&environment);
         let requests = RequestHandler::new(places.requests.clone(), Box::new(Machine::new()));
         let log = Log::new(&places, "host");

@@ -22,8 +22,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             .errno(error.raw_os_error())
     })?;
     let cwd = args.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
-    let agent_dir = agent_dir(app)
-        .ok_or_else(|| Failure::new(Code::NotFound, "the agent's folder is not known").hint("set HOME"))?;
+    let agent_dir = agent_dir(app);
     let Some(value) = fingerprint::compute(&agent_dir, &cwd) else {
         let settings = agent_dir.join("settings.json");
         let message = format!("no fingerprint: {} is missing or is not JSON", settings.display());
@@ -41,8 +40,8 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 }
 
 /// Pi's folder as a Pi started in this environment would find it.
-pub(super) fn agent_dir(app: &App) -> Option<PathBuf> {
-    fingerprint::agent_dir(app.var("PI_CODING_AGENT_DIR"), app.var("HOME"))
+pub(super) fn agent_dir(app: &App) -> PathBuf {
+    fingerprint::agent_dir(app.var("PI_CODING_AGENT_DIR"), &app.places().home)
 }
 
 /// Fresh fingerprints, each computed once a folder.
@@ -53,8 +52,7 @@ pub(super) struct Fresh {
 
 impl Fresh {
     pub(super) fn new(app: &App) -> Self {
-        let global = agent_dir(app).and_then(|dir| Global::read(&dir));
-        Self { global, folders: std::collections::HashMap::new() }
+        Self { global: Global::read(&agent_dir(app)), folders: std::collections::HashMap::new() }
     }
 
     /// The value of a fresh start in `cwd`; `None` where none can be computed.

@@ -74,7 +74,7 @@ pub(crate) fn failure(error: TmuxError) -> Failure {
 
 /// How rows are made on this machine.
 pub(crate) fn setting(app: &App, tmux: &Tmux, all_targets: bool) -> ObserveOptions {
-    let home = app.var("HOME").filter(|home| home.starts_with('/')).map(|home| home.trim_end_matches('/').to_owned());
+    let home = app.places().home.to_str().map(|home| home.trim_end_matches('/').to_owned());
     let mut projects = ProjectRule { home, ..ProjectRule::default() };
     if let Some(prefix) = open_prefix(app) {
         projects.open_prefix = prefix;

@@ -1,6 +1,7 @@
 //! `show`, SESSION arguments, `paths`, `prune` and `doctor`.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -169,6 +170,35 @@ fn paths_follow_the_environment() {
     let doctor = env.jig(&["doctor", "--json"]).exits(1).json();
     let checks = doctor["checks"].as_array().expect("a list");
     assert!(checks.iter().any(|check| check["ok"] == false && check["message"].to_string().contains("JIG_STATE_DIR")));
+}
+
+#[test]
+fn without_a_home_variable_the_password_database_names_the_home() {
+    let env = TestEnvironment::new();
+    let entry = std::process::Command::new("sh").args(["-c", "getent passwd \"$(id -u)\""]).output().expect("a shell");
+    let entry = String::from_utf8_lossy(&entry.stdout).trim().to_owned();
+    let Some(home) = entry.split(':').nth(5).filter(|home| home.starts_with('/')) else {
+        let _ = writeln!(std::io::stdout(), "SKIPPED without_a_home_variable: this user has no home in the database");
+        return;
+    };
+    let home = home.trim_end_matches('/');
+    for value in [None, Some(""), Some("relative")] {
+        let run = |args: &[&str]| {
+            let mut command = env.jig_command(args);
+            match value {
+                Some(value) => command.env("HOME", value),
+                None => command.env_remove("HOME"),
+            };
+            finish(command, b"")
+        };
+        let paths = run(&["paths", "--json"]).exits(0).json();
+        assert_eq!(paths["stateDir"]["path"], format!("{home}/.local/state/jig"), "{value:?}");
+        assert_eq!(paths["king"]["path"], format!("{home}/.pi/king/session-status"), "{value:?}");
+        // Where Pi's settings are looked for.
+        let fingerprint = run(&["king", "fingerprint", "--json"]);
+        let text = fingerprint.stdout + &fingerprint.stderr;
+        assert!(text.contains(&format!("{home}/.pi/agent")), "{value:?}: {text}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-use super::town::Town;
+use super::town::{Peer, Town};
+use crate::common::{Output, finish};
 
 #[test]
 fn a_status_is_read_at_a_glance() {
@@ -118,4 +119,87 @@ fn doctor_names_a_moved_repositorys_bus_and_the_quarantine() {
     std::fs::rename(&git, town.env.root().join("moved")).expect("moved");
     let found = bus(0);
     assert!(found[0]["message"].as_str().is_some_and(|text| text.contains("not there any more")), "{found:?}");
+}
+
+/// A bus command of a member whose standard output is closed from the start.
+fn closed(town: &Town, peer: &Peer, args: &[&str]) -> Output {
+    let mut command = town.env.command("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" >&-", env!("CARGO_BIN_EXE_jig-session"), "bus", "--as", &peer.id]);
+    command.args(args);
+    finish(command, b"")
+}
+
+#[test]
+fn without_an_open_standard_output_nothing_is_done() {
+    let town = Town::new();
+    let (a, b) = (town.peer("alpha"), town.peer("beta"));
+    town.as_peer(&b, &["claim", "docs"]).exits(0);
+    town.as_peer(&b, &["send", "alpha", "hello"]).exits(0);
+    for args in [
+        &["inbox"][..],
+        &["--json", "inbox"],
+        &["claim", "src"],
+        &["send", "beta", "hi"],
+        &["wait", "--timeout", "0"],
+        &["release", "--all"],
+        &["leave"],
+        &["--help"],
+    ] {
+        let output = closed(&town, &a, args).exits(1);
+        assert!(output.stderr.contains("standard output is closed"), "{args:?}: {}", output.stderr);
+    }
+    let status = town.bus(&["status"]).json();
+    assert_eq!(status["claims"].as_array().map(Vec::len), Some(1), "{status}");
+    assert_eq!(status["members"][0]["unread"], 1, "the mail is still there: {status}");
+    assert_eq!(status["members"][1]["unread"], 0, "and nothing was sent: {status}");
+    // What has no use for an answer goes on: a hook is never what stops an agent.
+    closed(&town, &a, &["notice", "claude", "UserPromptSubmit"]).exits(0);
+    let unseen = town.text(&a, &["inbox"]).exits(0).stdout;
+    assert!(unseen.contains("hello"), "{unseen}");
+}
+
+#[test]
+fn what_has_happened_is_answered_though_the_unread_mail_cannot_be_counted() {
+    let town = Town::new();
+    let (a, _b) = (town.peer("alpha"), town.peer("beta"));
+    town.as_peer(&a, &["claim", "docs"]).exits(0);
+    let inbox = town.folder().join("inbox/s-alpha");
+    let _ = std::fs::remove_dir_all(&inbox);
+    std::fs::create_dir_all(town.folder().join("inbox")).expect("a folder");
+    std::fs::write(&inbox, "no folder").expect("a file");
+    for (args, what) in [
+        (&["claim", "src"][..], "claimed"),
+        (&["release", "docs"], "released"),
+        (&["join", "gamma"], "label"),
+        (&["leave"], "released"),
+    ] {
+        let answer = town.as_peer(&a, args).exits(0).json();
+        assert!(answer["ok"] == true && answer[what] != serde_json::json!([]), "{answer}");
+        if args != ["leave"] {
+            assert_eq!(answer["unread"], serde_json::Value::Null, "{answer}");
+            assert!(answer["notes"].to_string().contains("the unread mail is not counted"), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn only_what_is_forbidden_is_called_refused() {
+    let town = Town::new();
+    let (a, b) = (town.peer("alpha"), town.peer("beta"));
+    town.as_peer(&a, &["claim", "src"]).exits(0);
+    for (args, code, word) in [
+        (&["inbox", "--limit", "0"][..], 2, "error: the limit is"),
+        (&["peek", "--limit", "51"], 2, "error: the limit is"),
+        (&["release"], 2, "error: "),
+        (&["send", "nobody", "hi"], 4, "error: nobody on this bus"),
+        (&["release", "docs"], 1, "not-held: "),
+        (&["wait", "--timeout", "0"], 124, "timeout: "),
+        (&["claim", "src"], 3, "refused: "),
+        (&["join", "alpha"], 4, "refused: "),
+        (&["send", "beta", "hi"], 4, "refused: "),
+        (&["claim", "*.rs"], 4, "refused: "),
+    ] {
+        let output = town.text(&b, args).exits(code);
+        assert!(output.stderr.starts_with(word), "{args:?}: {}", output.stderr);
+    }
 }
