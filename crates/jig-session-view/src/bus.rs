@@ -10,23 +10,23 @@ use crate::table::{Cell, Column, Style, Table};
 use crate::{ages, sanitise};
 
 const MEMBERS: [Column; 9] = [
-    Column { title: "LABEL", right: false, least: 10, drop: 0 },
-    Column { title: "STATE", right: false, least: 4, drop: 0 },
-    Column { title: "AGENT", right: false, least: 4, drop: 0 },
-    Column { title: "LISTENS", right: false, least: 4, drop: 4 },
-    Column { title: "UNREAD", right: true, least: 6, drop: 0 },
-    Column { title: "CLAIMS", right: true, least: 6, drop: 0 },
-    Column { title: "BRANCH", right: false, least: 6, drop: 3 },
-    Column { title: "BEAT", right: true, least: 4, drop: 2 },
-    Column { title: "ID", right: false, least: 8, drop: 1 },
+    Column::new("LABEL", 10, 0),
+    Column::new("STATE", 4, 0),
+    Column::new("AGENT", 4, 0),
+    Column::new("LISTENS", 4, 4),
+    Column::new("UNREAD", 6, 0).right(),
+    Column::new("CLAIMS", 6, 0).right(),
+    Column::new("BRANCH", 6, 3),
+    Column::new("BEAT", 4, 2).right(),
+    Column::new("ID", 8, 1),
 ];
 
 const CLAIMS: [Column; 5] = [
-    Column { title: "PATH", right: false, least: 12, drop: 0 },
-    Column { title: "HELD BY", right: false, least: 8, drop: 0 },
-    Column { title: "SINCE", right: true, least: 4, drop: 2 },
-    Column { title: "REASON", right: false, least: 6, drop: 1 },
-    Column { title: "ID", right: false, least: 8, drop: 3 },
+    Column::new("PATH", 12, 0),
+    Column::new("HELD BY", 8, 0),
+    Column::new("SINCE", 4, 2).right(),
+    Column::new("REASON", 6, 1).yields(),
+    Column::new("ID", 8, 3),
 ];
 
 /// A result as plain lines, for a place that is no terminal of ours: what was done, or why not.
@@ -180,7 +180,7 @@ fn member_row(member: &Member, now: Timestamp, own: bool) -> Vec<Cell> {
         MemberState::Stale => Style::Yellow,
         MemberState::Gone => Style::Dim,
     });
-    let label = Cell::new(&member.label).style(if own { Style::Bold } else { Style::Plain });
+    let label = Cell::new(&member.label).of(&member.id).style(if own { Style::Bold } else { Style::Plain });
     let unread = Cell::new(count(member.unread)).style(Style::Yellow);
     vec![
         label,
@@ -191,18 +191,18 @@ fn member_row(member: &Member, now: Timestamp, own: bool) -> Vec<Cell> {
         Cell::new(count(member.claims)),
         Cell::new(member.branch.as_deref().unwrap_or_default()),
         Cell::new(ages::since(member.beat_at, now)),
-        Cell::new(&member.id).style(Style::Dim),
+        Cell::path(&member.id).style(Style::Dim),
     ]
 }
 
 fn claim_row(claim: &HeldClaim, now: Timestamp) -> Vec<Cell> {
     let path = if claim.dir && claim.path != "." { format!("{}/", claim.path) } else { claim.path.clone() };
     vec![
-        Cell::new(path),
-        Cell::new(&claim.label),
+        Cell::path(path),
+        Cell::new(&claim.label).of(&claim.session),
         Cell::new(ages::since(claim.since, now)),
         Cell::new(claim.reason.as_deref().unwrap_or_default()),
-        Cell::new(&claim.session).style(Style::Dim),
+        Cell::path(&claim.session).style(Style::Dim),
     ]
 }
 

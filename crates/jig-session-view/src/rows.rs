@@ -7,23 +7,20 @@ use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 
 use crate::ages;
-use crate::table::{Cell, Column, Style, Table};
+use crate::sanitise::clean;
+use crate::table::{Cell, Column, Style, Table, short_id};
 
 const COLUMNS: [Column; 9] = [
-    column("STATE", 8, false, 0),
-    column("FOR", 3, true, 2),
-    column("AGENT", 4, false, 3),
-    column("SESSION", 8, false, 0),
-    column("FOLDER", 8, false, 5),
-    column("MODEL", 6, false, 6),
-    column("CTX", 4, true, 4),
-    column("COST", 5, true, 7),
-    column("TERMINAL", 3, false, 8),
+    Column::new("STATE", 8, 0),
+    Column::new("FOR", 3, 2).right(),
+    Column::new("AGENT", 4, 3),
+    Column::new("SESSION", 12, 0),
+    Column::new("FOLDER", 8, 5),
+    Column::new("MODEL", 6, 7).yields(),
+    Column::new("CTX", 4, 4).right(),
+    Column::new("COST", 5, 6).right(),
+    Column::new("TERMINAL", 3, 8),
 ];
-
-const fn column(title: &'static str, least: usize, right: bool, drop: u8) -> Column {
-    Column { title, right, least, drop }
-}
 
 /// The table of rows: attention, busy, idle, and last the ones whose process could not be proved.
 pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: &Path) -> Table {
@@ -41,8 +38,8 @@ pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: 
                 Style::Plain
             }),
             Cell::new(&*row.agent_name()),
-            Cell::new(title(row)).style(if is_doubtful(row) { Style::Dim } else { Style::Bold }),
-            Cell::new(folder(&row.cwd, home)),
+            title_cell(row).style(if is_doubtful(row) { Style::Dim } else { Style::Bold }),
+            Cell::path(folder(&row.cwd, home)),
             Cell::new(model(row)),
             Cell::new(ages::percent(row.context.percent)).style(fullness(row.context.percent)),
             Cell::new(ages::dollars(row.usage.as_ref().and_then(|usage| usage.cost))),
@@ -54,11 +51,11 @@ pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: 
 
 /// Problems, one a line: reason, file, what is wrong.
 pub fn problems(problems: &[Problem]) -> Table {
-    let mut table = Table::new(&[column("PROBLEM", 8, false, 0), column("FILE", 8, false, 0), column("", 8, false, 0)]);
+    let mut table = Table::new(&[Column::new("PROBLEM", 8, 0), Column::new("FILE", 8, 0), Column::new("", 8, 0)]);
     for problem in problems {
         table.push(vec![
             Cell::new(&*problem.reason).style(Style::Yellow),
-            Cell::new(problem.path.as_deref().or(problem.host.as_deref()).unwrap_or_default()),
+            Cell::path(problem.path.as_deref().or(problem.host.as_deref()).unwrap_or_default()),
             Cell::new(&problem.message),
         ]);
     }
@@ -134,6 +131,24 @@ pub fn title(row: &Row) -> String {
             tail.into_iter().rev().collect()
         }
     }
+}
+
+/// The same in a table: of an id the end stays, and two that print alike are told apart.
+fn title_cell(row: &Row) -> Cell {
+    let named = row.name.as_deref().is_some_and(|name| !name.trim().is_empty());
+    let cell = if named { Cell::new(title(row)) } else { Cell::path(title(row)) };
+    cell.of(&row.session)
+}
+
+/// The same in a line of text, beside these sessions.
+pub fn title_among(row: &Row, others: &[Row]) -> String {
+    let own = title(row);
+    let alike = |other: &&Row| clean(&title(other)) == clean(&own);
+    if others.iter().filter(alike).all(|other| other.session == row.session) {
+        return own;
+    }
+    let ids: Vec<&str> = others.iter().map(|other| other.session.as_str()).collect();
+    format!("{own} ({})", short_id(&row.session, &ids))
 }
 
 /// The folder, with the home folder as `~`.

@@ -2,6 +2,8 @@
 //!
 //! Cells are foreign strings: a cell is cleaned when it is made and cannot be made otherwise.
 
+use std::collections::HashMap;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::sanitise;
@@ -16,14 +18,38 @@ const LONGEST: usize = 400;
 /// One column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its heading.
-    pub title: &'static str,
+    title: &'static str,
     /// Numbers stand on the right.
-    pub right: bool,
+    right: bool,
     /// It is never made narrower than this while anything else gives way.
-    pub least: usize,
+    least: usize,
     /// Left out when the terminal is too narrow, the highest first; 0 = never.
-    pub drop: u8,
+    drop: u8,
+    /// It gives way before all others: no row is told from another by it.
+    yields: bool,
+}
+
+impl Column {
+    /// A column of texts under this heading: never narrower than `least` while anything else gives way, and left out
+    /// when the terminal is too narrow, the one with the highest `drop` first; 0 = never.
+    #[must_use]
+    pub const fn new(title: &'static str, least: usize, drop: u8) -> Self {
+        Self { title, right: false, least, drop, yields: false }
+    }
+
+    /// The same with its cells on the right, as numbers stand.
+    #[must_use]
+    pub const fn right(mut self) -> Self {
+        self.right = true;
+        self
+    }
+
+    /// The same giving way before all others: no row is told from another by it.
+    #[must_use]
+    pub const fn yields(mut self) -> Self {
+        self.yields = true;
+        self
+    }
 }
 
 /// How a cell is coloured, when colour is wanted.
@@ -69,6 +95,10 @@ impl Style {
 pub struct Cell {
     text: String,
     style: Style,
+    /// The end is what matters: a folder, an id.
+    keeps_end: bool,
+    /// Whose text it is; see [`Cell::of`].
+    id: Option<String>,
 }
 
 impl Cell {
@@ -76,7 +106,18 @@ impl Cell {
     pub fn new(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
         let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
-        Self { text: sanitise::clean(&text[..end]).into_owned(), style: Style::Plain }
+        Self::clean(&text[..end], false)
+    }
+
+    /// A text whose end tells it from others, a path or an id: where it is too wide, its beginning goes.
+    pub fn path(text: impl AsRef<str>) -> Self {
+        let text = text.as_ref();
+        let start = text.char_indices().rev().nth(LONGEST - 1).map_or(0, |(at, _)| at);
+        Self::clean(&text[start..], true)
+    }
+
+    fn clean(text: &str, keeps_end: bool) -> Self {
+        Self { text: sanitise::clean(text).into_owned(), style: Style::Plain, keeps_end, id: None }
     }
 
     /// The same cell in another style.
@@ -84,6 +125,30 @@ impl Cell {
     pub fn style(mut self, style: Style) -> Self {
         self.style = style;
         self
+    }
+
+    /// Names whose text it is: where two of a column would print alike, each carries the part of its id that tells
+    /// them apart.
+    #[must_use]
+    pub fn of(mut self, id: &str) -> Self {
+        self.id = Some(id.to_owned());
+        self
+    }
+
+    /// The text in this width, with the part of its id behind it.
+    fn fitted(&self, part: Option<&str>, width: usize) -> String {
+        let cut = if self.keeps_end { fit_end } else { fit };
+        let Some(part) = part else { return cut(&self.text, width) };
+        let marked = format!(" ({part})");
+        // A letter and the mark of the cut, or nothing of the text.
+        match width.checked_sub(marked.width()) {
+            Some(room) if room >= self.text.width().min(2) => cut(&self.text, room) + &marked,
+            _ => fit_end(part, width),
+        }
+    }
+
+    fn width(&self, part: Option<&str>) -> usize {
+        self.text.width() + part.map_or(0, |part| part.width() + 3)
     }
 }
 
@@ -113,25 +178,57 @@ impl Table {
 
     /// The lines, cut to `width` display columns where there is one.
     pub fn render(&self, width: Option<usize>, color: bool) -> String {
-        let widths = self.widths(width);
+        let mut parts = vec![vec![None; self.columns.len()]; self.rows.len()];
+        let mut widths = self.widths(width, &parts);
+        // A part that is added takes room, and may make others alike.
+        while self.tell_apart(&widths, &mut parts) {
+            widths = self.widths(width, &parts);
+        }
         let mut out = String::new();
         let titles: Vec<_> = self.columns.iter().map(|column| Cell::new(column.title).style(Style::Dim)).collect();
-        for row in std::iter::once(&titles).chain(&self.rows) {
-            self.line(row, &widths, color, &mut out);
+        self.line(&titles, &vec![None; self.columns.len()], &widths, color, &mut out);
+        for (row, parts) in self.rows.iter().zip(&parts) {
+            self.line(row, parts, &widths, color, &mut out);
         }
         out
     }
 
+    /// Gives a part of its id to each cell that prints like another one's; whether there was any.
+    fn tell_apart(&self, widths: &[usize], parts: &mut [Vec<Option<String>>]) -> bool {
+        let mut any = false;
+        for (index, &width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
+            let mut alike: HashMap<String, Vec<(usize, &str)>> = HashMap::new();
+            for (at, row) in self.rows.iter().enumerate() {
+                let cell = &row[index];
+                if let Some(id) = &cell.id {
+                    alike.entry(cell.fitted(parts[at][index].as_deref(), width)).or_default().push((at, id));
+                }
+            }
+            alike.retain(|_, cells| cells.iter().any(|(_, id)| *id != cells[0].1));
+            if alike.is_empty() {
+                continue;
+            }
+            let ids: Vec<&str> = self.rows.iter().filter_map(|row| row[index].id.as_deref()).collect();
+            for (at, id) in alike.into_values().flatten() {
+                let part = &mut parts[at][index];
+                if part.is_none() {
+                    *part = Some(sanitise::clean(short_id(id, &ids)).into_owned());
+                    any = true;
+                }
+            }
+        }
+        any
+    }
+
     /// The width of each column; 0 = left out.
-    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
-        let mut natural: Vec<usize> = (0..self.columns.len()).map(|index| self.natural(index)).collect();
+    fn widths(&self, limit: Option<usize>, parts: &[Vec<Option<String>>]) -> Vec<usize> {
+        let mut natural: Vec<usize> = (0..self.columns.len()).map(|index| self.natural(index, parts)).collect();
         let Some(limit) = limit else { return natural };
         loop {
             let mut widths = natural.clone();
             while total(&widths) > limit {
-                let widest =
-                    (0..widths.len()).filter(|&i| widths[i] > self.columns[i].least).max_by_key(|&i| widths[i]);
-                let Some(widest) = widest else { break };
+                let wide = (0..widths.len()).filter(|&i| widths[i] > self.columns[i].least);
+                let Some(widest) = wide.max_by_key(|&i| (self.columns[i].yields, widths[i])) else { break };
                 widths[widest] -= 1;
             }
             if total(&widths) <= limit {
@@ -146,15 +243,16 @@ impl Table {
     }
 
     /// The width that a column wants: its widest cell; nothing when all its cells are empty.
-    fn natural(&self, index: usize) -> usize {
-        let widest = self.rows.iter().map(|row| row[index].text.width()).max().unwrap_or_default();
+    fn natural(&self, index: usize, parts: &[Vec<Option<String>>]) -> usize {
+        let rows = self.rows.iter().zip(parts);
+        let widest = rows.map(|(row, parts)| row[index].width(parts[index].as_deref())).max().unwrap_or_default();
         if widest == 0 { 0 } else { widest.max(self.columns[index].title.width()) }
     }
 
-    fn line(&self, row: &[Cell], widths: &[usize], color: bool, out: &mut String) {
+    fn line(&self, row: &[Cell], parts: &[Option<String>], widths: &[usize], color: bool, out: &mut String) {
         let start = out.len();
         let mut first = true;
-        for ((column, cell), &width) in self.columns.iter().zip(row).zip(widths) {
+        for (((column, cell), part), &width) in self.columns.iter().zip(row).zip(parts).zip(widths) {
             if width == 0 {
                 continue;
             }
@@ -162,7 +260,7 @@ impl Table {
                 out.extend(std::iter::repeat_n(' ', GAP));
             }
             first = false;
-            let text = fit(&cell.text, width);
+            let text = cell.fitted(part.as_deref(), width);
             let blanks = width.saturating_sub(text.width());
             if column.right {
                 out.extend(std::iter::repeat_n(' ', blanks));
@@ -175,6 +273,21 @@ impl Table {
         out.truncate(start + out[start..].trim_end_matches(' ').len());
         out.push('\n');
     }
+}
+
+/// The shortest part of an id, an end or a beginning, that a SESSION argument takes for this one of `ids`.
+pub fn short_id<'a>(id: &'a str, ids: &[&str]) -> &'a str {
+    /// A SESSION argument is at least this long.
+    const LEAST: usize = 4;
+    // Nothing is won by cutting a short one.
+    if id.len() <= 2 * LEAST {
+        return id;
+    }
+    let is_own =
+        |part: &str| ids.iter().all(|other| *other == id || !(other.ends_with(part) || other.starts_with(part)));
+    let lengths = (LEAST..id.len()).filter(|&length| length <= id.len());
+    let parts = lengths.flat_map(|length| [id.get(id.len() - length..), id.get(..length)]).flatten();
+    parts.into_iter().find(|part| is_own(part)).unwrap_or(id)
 }
 
 fn total(widths: &[usize]) -> usize {
@@ -233,15 +346,25 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The text with its end whole, cut with a visible mark at its beginning where it is wider than `width`.
+pub fn fit_end(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(1) else { return String::new() };
+    let start = text.char_indices().map(|(at, _)| at).find(|&at| text[at..].width() <= room).unwrap_or(text.len());
+    format!("{CUT}{}", &text[start..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const COLUMNS: [Column; 4] = [
-        Column { title: "STATE", right: false, least: 4, drop: 0 },
-        Column { title: "NAME", right: false, least: 6, drop: 0 },
-        Column { title: "COST", right: true, least: 5, drop: 1 },
-        Column { title: "TERMINAL", right: false, least: 3, drop: 2 },
+        Column::new("STATE", 4, 0),
+        Column::new("NAME", 6, 0),
+        Column::new("COST", 5, 1).right(),
+        Column::new("TERMINAL", 3, 2),
     ];
 
     fn table(rows: &[[&str; 4]]) -> Table {
@@ -304,5 +427,54 @@ mod tests {
     #[test]
     fn a_cell_of_a_megabyte_is_cut_first() {
         assert_eq!(Cell::new("x".repeat(1 << 20)).text.len(), LONGEST);
+    }
+
+    #[test]
+    fn the_end_of_a_folder_stays_and_the_model_gives_way_first() {
+        let columns = [Column::new("NAME", 4, 0), Column::new("FOLDER", 8, 0), Column::new("MODEL", 5, 0).yields()];
+        let mut table = Table::new(&columns);
+        table.push(vec![Cell::new("api"), Cell::path("~/projects/shop/services/checkout"), Cell::new("a long model")]);
+        assert_eq!(
+            table.render(Some(48), false).lines().nth(1),
+            Some("api   ~/projects/shop/services/checkout  a long…")
+        );
+        assert_eq!(table.render(Some(28), false).lines().nth(1), Some("api   …vices/checkout  a lo…"));
+        assert_eq!(fit_end("日本語", 4), "…語", "half of a wide character is none");
+        assert_eq!(fit_end("abc", 0), "");
+        assert_eq!(Cell::path(format!("{}z", "x".repeat(1 << 20))).text.chars().next_back(), Some('z'));
+    }
+
+    /// The names of a table of these rows, in this width.
+    fn names(rows: &[(&str, &str)], width: Option<usize>) -> Vec<String> {
+        let mut table = Table::new(&[Column::new("NAME", 6, 0)]);
+        for (name, id) in rows {
+            table.push(vec![Cell::new(name).of(id)]);
+        }
+        table.render(width, false).lines().skip(1).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn two_that_print_alike_carry_what_tells_them_apart() {
+        let rows = [("api", "019fb27c-6804-aa"), ("api", "019fb27c-6804-bb"), ("web", "019fb27c-6804-cc")];
+        assert_eq!(names(&rows, None), ["api (4-aa)", "api (4-bb)", "web"]);
+        // Ids that have their end in common.
+        assert_eq!(names(&[("api", "first-of-them"), ("api", "other-of-them")], None), ["api (firs)", "api (othe)"]);
+        // A part of one id is no part of another.
+        assert_eq!(names(&[("a", "a-session-of-us"), ("a", "session-of-us")], None), ["a (a-se)", "a (sess)"]);
+        // What was cut away does not tell them apart.
+        let long = [("a long name: first", "id-1"), ("a long name: second", "id-2")];
+        assert_eq!(names(&long, Some(12)), ["a lo… (id-1)", "a lo… (id-2)"]);
+        assert_eq!(names(&long, Some(6)), ["id-1", "id-2"]);
+        // A name that looks like another's with its part, and one whose characters are not shown.
+        assert_eq!(
+            names(&[("api", "id-1"), ("api", "id-2"), ("api (id-1)", "id-3")], None),
+            ["api (id-1)", "api (id-2)", "api (id-1) (id-3)"]
+        );
+        assert_eq!(
+            names(&[("a\u{200b}", "id-1"), ("a\u{202e}", "id-2")], None),
+            ["a\u{fffd} (id-1)", "a\u{fffd} (id-2)"]
+        );
+        // One session twice is one.
+        assert_eq!(names(&[("api", "id-1"), ("api", "id-1")], None), ["api", "api"]);
     }
 }

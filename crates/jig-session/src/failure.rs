@@ -7,6 +7,8 @@ use jig_session_atomic::{EntryProblem, Reason};
 pub(crate) use jig_session_schema::error::Code;
 use jig_session_schema::error::{ErrorBody, ErrorDocument, SessionMatch};
 
+use jig_session_view::sanitise::clean;
+
 /// What a command returns.
 pub(crate) type Outcome = Result<Exit, Failure>;
 
@@ -67,6 +69,13 @@ impl Failure {
         self
     }
 
+    /// The sessions that may have been meant, also as a list of ids.
+    pub(crate) fn matches(mut self, matches: Box<[SessionMatch]>) -> Self {
+        self.candidates = matches.iter().map(|found| found.session.clone()).collect();
+        self.matches = matches;
+        self
+    }
+
     /// A file that another program wrote cannot be read.
     pub(crate) fn cannot_read(path: &Path, problem: &EntryProblem) -> Self {
         let failure = Self::new(Code::Io, format!("cannot read {}: {problem}", path.display()));
@@ -111,6 +120,9 @@ impl fmt::Display for Failure {
         write!(f, "error: {}", self.message)?;
         for candidate in &self.candidates {
             write!(f, "\n  {candidate}")?;
+            if let Some(found) = self.matches.iter().find(|found| found.session == *candidate) {
+                write!(f, "  {}  {}  {}", clean(&found.agent), found.state, clean(&found.cwd))?;
+            }
         }
         if let Some(hint) = &self.hint {
             write!(f, "\nhint: {hint}")?;

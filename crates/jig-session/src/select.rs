@@ -8,12 +8,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use jig_session_liveness::{Machine, Processes};
+use jig_session_schema::error::SessionMatch;
 use jig_session_schema::row::ProblemReason;
 use jig_session_store::{Session, is_live};
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
 use crate::view::{self, View};
+use jig_session_view::table::short_id;
 
 /// What the help of every command says of its SESSION argument.
 pub(crate) const ARGUMENT: &str =
@@ -175,12 +177,19 @@ fn unknown(view: &View, wanted: &str) -> Failure {
 }
 
 fn ambiguous(wanted: &str, found: &[&Session]) -> Failure {
-    let mut candidates: Vec<_> = found.iter().map(|session| session.row.session.clone()).collect();
-    candidates.sort_unstable();
-    let message = format!("{wanted:?} names {} sessions", candidates.len());
+    let mut found = found.to_vec();
+    found.sort_unstable_by(|a, b| a.row.session.cmp(&b.row.session));
+    let matches = found.iter().map(|session| {
+        let row = &session.row;
+        let agent = row.agent_name();
+        SessionMatch::new().session(row.session.clone()).agent(agent).state(row.state).cwd(row.cwd.clone())
+    });
+    let message = format!("{wanted:?} names {} sessions", found.len());
+    let ids: Vec<&str> = found.iter().map(|session| session.row.session.as_str()).collect();
     let hint = match Wanted::of(wanted, None).pane {
-        Some(_) => "name its tmux server: SOCKET:%N, or the id",
-        None => "use more of the id",
+        Some(_) => "name its tmux server: SOCKET:%N, or the id".to_owned(),
+        None if ids.iter().all(|id| id.contains(wanted)) => "use more of the id".to_owned(),
+        None => format!("use the id, or a part of it such as {}", short_id(ids[0], &ids)),
     };
-    Failure::new(Code::Ambiguous, message).hint(hint).candidates(candidates)
+    Failure::new(Code::Ambiguous, message).hint(hint).matches(matches.collect())
 }

@@ -98,11 +98,11 @@ fn context(row: &Row) -> String {
 }
 
 fn lists_of(app: &App, status: &Status, now: Timestamp) -> String {
-    let column = |title| Column { title, right: false, least: 6, drop: 0 };
+    let column = |title| Column::new(title, 6, 0);
     let mut outputs = Table::new(&[column("OUTPUT"), column("ACTION"), column("AGO")]);
     for output in status.outputs.iter().take(SHOWN) {
         let ago = ages::since(output.at, now);
-        outputs.push(vec![Cell::new(&output.path), Cell::new(&*output.action), Cell::new(ago)]);
+        outputs.push(vec![Cell::path(&output.path), Cell::new(&*output.action), Cell::new(ago)]);
     }
     let mut calls = Table::new(&[column("CALL"), column("ACTION"), column("OUTCOME"), column("AGO")]);
     for call in status.recent.iter().take(SHOWN) {

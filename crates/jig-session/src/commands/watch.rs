@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let mut trouble = None;
     let first = follow.look()?;
     tell(app, runner.as_ref(), &mut tracker, &first, args.all)?;
-    line(app, runner.as_ref(), &Told::ready(first.at))?;
+    line(app, runner.as_ref(), &Told::ready(first.at), &[])?;
     loop {
         follow.wait(None);
         match follow.look() {
@@ -63,7 +63,7 @@ fn tell(app: &App, runner: Option<&Runner>, tracker: &mut Tracker, view: &View, 
     let listed: Vec<Row> = view.listed(all).map(|session| session.row.clone()).collect();
     let others: Vec<Row> = view.rows().cloned().collect();
     for change in tracker.update(&listed, &others, &view.problems, beside) {
-        line(app, runner, &Told::change(change, view.at))?;
+        line(app, runner, &Told::change(change, view.at), &listed)?;
     }
     Ok(())
 }
@@ -74,10 +74,10 @@ fn beside(row: &Row) -> Option<Map<String, Value>> {
     Some(document.into_iter().filter(|(name, _)| name == "tools" || name == "lastRequest").collect())
 }
 
-fn line(app: &App, runner: Option<&Runner>, told: &Told) -> Result<(), Failure> {
+fn line(app: &App, runner: Option<&Runner>, told: &Told, listed: &[Row]) -> Result<(), Failure> {
     if app.json {
         app.print_json(&told.line)?;
-    } else if let Some(text) = told.text(app) {
+    } else if let Some(text) = told.text(app, listed) {
         app.print(&text)?;
     }
     if let Some(runner) = runner {
@@ -135,12 +135,13 @@ impl Told {
         Self { line, row, beside, at }
     }
 
-    fn text(&self, app: &App) -> Option<String> {
+    /// The line for people, beside the sessions that are listed.
+    fn text(&self, app: &App, listed: &[Row]) -> Option<String> {
         let time = self.at.to_string();
         let time = time.get(11..19).unwrap_or_default();
         let home = app.places().home;
         let about = |row: &Row| {
-            let (agent, title) = (row.agent_name(), rows::title(row));
+            let (agent, title) = (row.agent_name(), rows::title_among(row, listed));
             format!("{}  {}  {}", clean(&agent), clean(&title), clean(&rows::folder(&row.cwd, &home)))
         };
         match (&self.line, &self.row) {

@@ -70,6 +70,17 @@ fn sessions(env: &TestEnvironment) -> Vec<Live> {
             document["stateAt"] = ago(60).into();
             document["name"] = "日本語の名前".into();
         }),
+        // One name, and folders that begin alike.
+        env.live("019fb27c-6804-7fa5-8000-0000000000cc", |document| {
+            document["stateAt"] = ago(200).into();
+            document["name"] = "api".into();
+            document["cwd"] = "/home/dev/projects/shop/services/api".into();
+        }),
+        env.live("019fb27c-6804-7fa5-8000-0000000000dd", |document| {
+            document["stateAt"] = ago(300).into();
+            document["name"] = "api".into();
+            document["cwd"] = "/home/dev/projects/shop/services/api-next".into();
+        }),
     ]
 }
 
@@ -114,6 +125,7 @@ fn what_an_error_says() {
         &["show", "nosuch"],
         &["show", "019"],
         &["show", "019fb27c"],
+        &["show", "api"],
         &["show", "%7"],
         &["wait", "short", "--for", "sleep"],
         &["wait", "short", "--for", "busy", "--timeout", "0"],

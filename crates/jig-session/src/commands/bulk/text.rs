@@ -8,19 +8,15 @@ use jig_session_view::sanitise;
 use jig_session_view::table::{Cell, Column, Style, Table};
 
 const COLUMNS: [Column; 8] = [
-    column("DECISION", 8, false, 0),
-    column("STATUS", 6, false, 0),
-    column("MACHINE", 6, false, 5),
-    column("TARGET", 8, false, 0),
-    column("PROJECT", 6, false, 4),
-    column("DELAY", 5, true, 3),
-    column("RESULT", 6, false, 0),
-    column("REASON", 8, false, 1),
+    Column::new("DECISION", 8, 0),
+    Column::new("STATUS", 6, 0),
+    Column::new("MACHINE", 6, 5),
+    Column::new("TARGET", 8, 0),
+    Column::new("PROJECT", 6, 4),
+    Column::new("DELAY", 5, 3).right(),
+    Column::new("RESULT", 6, 0),
+    Column::new("REASON", 8, 1),
 ];
-
-const fn column(title: &'static str, least: usize, right: bool, drop: u8) -> Column {
-    Column { title, right, least, drop }
-}
 
 /// Heading, guard, summary, then the entries.
 pub(super) fn text(app: &App, envelope: &Envelope) -> String {
@@ -74,7 +70,7 @@ fn row(entry: &Entry) -> Vec<Cell> {
         Cell::new(entry.decision.as_str()),
         Cell::new(entry.status.as_str()).style(style(entry.status)),
         Cell::new(&entry.machine),
-        Cell::new(&entry.target),
+        Cell::path(&entry.target).of(entry.pane_id.as_deref().unwrap_or(&entry.target)),
         Cell::new(&entry.project_slug),
         Cell::new(delay),
         Cell::new(result).style(if well { Style::Green } else { Style::Red }),

@@ -99,14 +99,14 @@ fn document(listed: Vec<Listed>, problems: Vec<Problem>, now: Timestamp) -> King
 }
 
 const COLUMNS: [Column; 8] = [
-    Column { title: "STATE", right: false, least: 6, drop: 0 },
-    Column { title: "NAME", right: false, least: 8, drop: 0 },
-    Column { title: "ACTIVITY", right: false, least: 10, drop: 1 },
-    Column { title: "AGENTS", right: true, least: 3, drop: 5 },
-    Column { title: "CTX", right: true, least: 4, drop: 3 },
-    Column { title: "NOTE", right: false, least: 4, drop: 4 },
-    Column { title: "AGE", right: true, least: 3, drop: 2 },
-    Column { title: "ID", right: false, least: 8, drop: 6 },
+    Column::new("STATE", 6, 0),
+    Column::new("NAME", 8, 0),
+    Column::new("ACTIVITY", 10, 1).yields(),
+    Column::new("AGENTS", 3, 5).right(),
+    Column::new("CTX", 4, 3).right(),
+    Column::new("NOTE", 4, 4),
+    Column::new("AGE", 3, 2).right(),
+    Column::new("ID", 8, 6),
 ];
 
 fn text(app: &App, mut listed: Vec<Listed>, problems: &[Problem], all: bool, now: Timestamp) -> String {
@@ -164,12 +164,12 @@ fn cells(layout: &Layout, entry: &Listed, now: Timestamp) -> Vec<Cell> {
     let running = row.background.filter(|count| *count > 0);
     vec![
         Cell::new(word).style(style),
-        Cell::new(if pinned { format!("* {name}") } else { name.to_owned() }).style(Style::Bold),
+        Cell::new(if pinned { format!("* {name}") } else { name.to_owned() }).of(&row.session).style(Style::Bold),
         Cell::new(card.activity.as_deref().unwrap_or_default()),
         Cell::new(running.map(|count| count.to_string()).unwrap_or_default()),
         Cell::new(ages::percent(row.context.percent)),
         Cell::new(notes.join(" ")),
         Cell::new(ages::since(row.updated_at, now)),
-        Cell::new(&row.session).style(Style::Dim),
+        Cell::path(&row.session).style(Style::Dim),
     ]
 }

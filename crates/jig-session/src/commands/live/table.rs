@@ -7,18 +7,14 @@ use crate::app::App;
 use jig_session_view::table::{Cell, Column, Style, Table};
 
 const COLUMNS: [Column; 7] = [
-    column("STATUS", 6, 0),
-    column("AGENT", 4, 4),
-    column("TARGET", 8, 0),
-    column("PROJECT", 6, 3),
-    column("MACHINE", 6, 5),
-    column("CMD", 4, 2),
-    column("LAST", 8, 1),
+    Column::new("STATUS", 6, 0),
+    Column::new("AGENT", 4, 4),
+    Column::new("TARGET", 8, 0),
+    Column::new("PROJECT", 6, 3),
+    Column::new("MACHINE", 6, 5),
+    Column::new("CMD", 4, 2),
+    Column::new("LAST", 8, 1).yields(),
 ];
-
-const fn column(title: &'static str, least: usize, drop: u8) -> Column {
-    Column { title, right: false, least, drop }
-}
 
 /// The heading and the table, or one line when there is no pane.
 pub(super) fn text(app: &App, rows: &[LiveRow]) -> String {
@@ -30,7 +26,7 @@ pub(super) fn text(app: &App, rows: &[LiveRow]) -> String {
         table.push(vec![
             Cell::new(word(row)).style(style(row.status)),
             Cell::new(row.agent.as_deref().unwrap_or_default()),
-            Cell::new(&row.target),
+            Cell::path(&row.target).of(&row.pane_id),
             Cell::new(&row.project_slug),
             Cell::new(&row.machine),
             Cell::new(&row.command),

@@ -106,6 +106,38 @@ fn a_session_is_named_in_many_ways() {
 }
 
 #[test]
+fn sessions_of_one_name_are_told_apart_wherever_they_are_shown() {
+    let env = TestEnvironment::new();
+    let ids = ["019fb27c-6804-7fa5-8000-00000000aaaa", "019fb27c-6804-7fa5-8000-00000000bbbb"];
+    let _sessions = [("/home/dev/shop/api", "busy"), ("/home/dev/blog/api", "idle")].map(|(cwd, state)| {
+        let id = if state == "busy" { ids[0] } else { ids[1] };
+        env.live(id, |document| {
+            document["name"] = "api".into();
+            document["cwd"] = cwd.into();
+            document["state"] = state.into();
+        })
+    });
+    let error = env.jig(&["show", "api", "--json"]).exits(4).error();
+    assert_eq!(error["error"]["candidates"], json!(ids));
+    let matches = [("busy", "/home/dev/shop/api"), ("idle", "/home/dev/blog/api")];
+    for (index, (state, cwd)) in matches.into_iter().enumerate() {
+        let expected = json!({ "session": ids[index], "agent": "pi", "state": state, "cwd": cwd });
+        assert_eq!(error["error"]["matches"][index], expected);
+    }
+    let text = env.jig(&["show", "api"]).exits(4).stderr;
+    assert!(text.contains(&format!("\n  {}  pi  busy  /home/dev/shop/api\n", ids[0])), "{text}");
+    // What the table and `watch` show beside the name, a SESSION argument takes.
+    let table = env.jig(&["ls"]).exits(0).stdout;
+    let watch = env.start(&["watch"]);
+    let watched = watch.line() + &watch.line();
+    for (part, id) in [("aaaa", ids[0]), ("bbbb", ids[1])] {
+        assert!(table.contains(&format!("api ({part})")), "{table}");
+        assert!(watched.contains(&format!("api ({part})")), "{watched}");
+        assert_eq!(env.jig(&["show", part, "--json"]).exits(0).json()["session"]["session"], id);
+    }
+}
+
+#[test]
 fn a_live_session_goes_before_one_that_ended() {
     let env = TestEnvironment::new();
     let mut dead = env.live("dead", |document| document["name"] = "api".into());
