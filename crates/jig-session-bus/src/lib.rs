@@ -10,6 +10,7 @@
 mod action;
 mod batch;
 mod buses;
+mod checks;
 mod claims;
 mod clock;
 mod error;
@@ -36,6 +37,7 @@ mod system;
 mod target;
 pub mod text;
 mod told;
+pub mod tool;
 pub mod view;
 mod waiting;
 pub mod wake;
@@ -44,6 +46,7 @@ mod world;
 
 pub use action::{Call, Context, Done, perform, perform_within, previews, refuse};
 pub use buses::{About, Buses, Membership};
+pub use checks::checks;
 pub use claims::{Claimed, Conflict, Release, Released};
 pub use clock::Moment;
 pub use error::{Code, Error, Refusal};

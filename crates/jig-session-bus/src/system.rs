@@ -1,10 +1,8 @@
 //! The world as it is: this machine's clocks and processes.
 
 use std::sync::OnceLock;
-use std::time::SystemTime;
 
-use jig_session_liveness::{Machine, Processes};
-use jig_session_schema::time::Timestamp;
+use jig_session_liveness::{Machine, Processes, clock};
 
 use crate::clock::Moment;
 use crate::world::{World, digits};
@@ -30,9 +28,7 @@ impl System {
 
 impl World for System {
     fn now(&self) -> Moment {
-        // The one place where the bus reads the clocks.
-        #[allow(clippy::disallowed_methods)]
-        let wall_ms = Timestamp::from_system(SystemTime::now()).epoch_ms();
+        let wall_ms = clock::wall().epoch_ms();
         let mono = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let mono_ms =
             u64::try_from(mono.tv_sec).unwrap_or(0) * 1000 + u64::try_from(mono.tv_nsec).unwrap_or(0) / 1_000_000;

@@ -12,6 +12,7 @@
 //! [`Verdict::Unknown`], which nobody may delete upon. The crate does not read files of sessions.
 
 mod above;
+pub mod clock;
 mod contract;
 mod evidence;
 #[cfg(any(feature = "fake", test))]

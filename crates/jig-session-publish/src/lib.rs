@@ -6,16 +6,21 @@
 //! its session and one that lives for a single event are the same code.
 //!
 //! The crate knows an agent only by its entry in the table of agents, and prints nothing: clock, environment and
-//! process table are handed in.
+//! process table are handed in. Around it stand what a program that publishes needs: [`setup`] makes a publisher of
+//! this process, [`serve`] is the loop of one that is fed on stdin, [`log`] is where its errors go.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 pub mod around;
+pub mod log;
 pub mod placeholder;
 mod publisher;
 pub mod reduce;
+pub mod serve;
+pub mod setup;
 
 use std::time::Duration;
 
+use jig_session_liveness::clock;
 use jig_session_schema::time::Timestamp;
 
 pub use publisher::{Mode, Publisher, Refused, Setup};
@@ -27,4 +32,11 @@ pub struct Now {
     pub wall: Timestamp,
     /// Time since some fixed moment of this process; it never goes back.
     pub mono: Duration,
+}
+
+impl Now {
+    /// The moment as this machine's clocks tell it.
+    pub fn read() -> Self {
+        Self { wall: clock::wall(), mono: clock::monotonic() }
+    }
 }

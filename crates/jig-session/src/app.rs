@@ -58,9 +58,8 @@ impl App {
     }
 
     /// The time, from the program's one clock.
-    #[expect(clippy::disallowed_methods, reason = "the program's one clock")]
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_system(std::time::SystemTime::now())
+        jig_session_liveness::clock::wall()
     }
 
     /// How wide the terminal on stdout is; `None` when stdout is none.

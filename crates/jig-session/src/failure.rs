@@ -115,6 +115,31 @@ impl From<jig_session_atomic::Error> for Failure {
     }
 }
 
+impl From<jig_session_publish::serve::Error> for Failure {
+    fn from(error: jig_session_publish::serve::Error) -> Self {
+        Self::new(Code::Io, error.to_string()).errno(error.errno())
+    }
+}
+
+impl From<jig_session_git::Error> for Failure {
+    fn from(error: jig_session_git::Error) -> Self {
+        Self::new(Code::Io, error.to_string()).path(error.path()).errno(error.errno())
+    }
+}
+
+impl From<jig_session_host::Error> for Failure {
+    fn from(error: jig_session_host::Error) -> Self {
+        use jig_session_host::Error;
+        match error {
+            Error::Stdin(error) => error.into(),
+            Error::Bus(error) => error.into(),
+            Error::Folder(error) => error.into(),
+            Error::Repository(error) => error.into(),
+            Error::Bridge(_) => Self::new(Code::Io, error.to_string()),
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.message)?;

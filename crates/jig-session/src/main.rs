@@ -3,16 +3,12 @@
 
 mod app;
 mod cli;
-mod clock;
 mod closed;
 mod commands;
 mod evidence;
 mod failure;
 mod follow;
-mod log;
 mod select;
-mod serve;
-mod setup;
 mod stdin;
 mod view;
 

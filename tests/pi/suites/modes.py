@@ -6,7 +6,7 @@ import subprocess
 
 from kit import NODE, PI, PROGRAM, ROOT, Kit, Rpc, expect, lives, main, read_lines, wait_for
 
-BRIDGE = ROOT.parent.parent / "crates" / "jig-session" / "assets" / "pi" / "index.ts"
+BRIDGE = ROOT.parent.parent / "crates" / "jig-session-host" / "assets" / "index.ts"
 
 
 def watched(kit, *args):

@@ -18,7 +18,6 @@ use jig_session_schema::status::{State, Status};
 use serde_json::Value;
 
 use crate::app::App;
-use crate::clock;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use jig_session_view::sanitise;
 
@@ -65,7 +64,7 @@ struct Home(PathBuf);
 impl Home {
     fn new(app: &App) -> Result<Self, Failure> {
         let parent = app.var("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-        let name = format!("jig-session-demo-{}-{}", std::process::id(), clock::wall().epoch_ms());
+        let name = format!("jig-session-demo-{}-{}", std::process::id(), app.now().epoch_ms());
         let path = parent.join(name);
         let made = PrivateDir::open(&path).map_err(|error| {
             Failure::new(Code::Io, error.to_string()).hint("name another folder for it in TMPDIR").errno(error.errno())

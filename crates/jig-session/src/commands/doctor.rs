@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jig_session_atomic::{EntryProblem, Notice, PrivateDir};
 use jig_session_liveness::{Machine, Processes};
+use jig_session_publish::{log, setup};
 use jig_session_schema::documents::{Check, Doctor};
 use jig_session_schema::places::Places;
 use jig_session_schema::row::{Detail, ProblemReason, Source};
@@ -36,7 +37,7 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
         Ok(view) => checks.extend(files(&view)),
         Err(failure) => checks.push(bad("sessions", failure.message, failure.hint, failure.path.as_deref())),
     }
-    checks.extend(crate::commands::bus::checks(&places.bus));
+    checks.extend(jig_session_bus::checks(&places.bus));
     checks.extend(crate::commands::hooks::checks(app));
     checks.push(config(&places));
     checks.push(log(&places, app.now()));
@@ -205,7 +206,7 @@ fn advice(reason: &ProblemReason) -> Option<String> {
 }
 
 fn config(places: &Places) -> Check {
-    match crate::setup::configuration(places) {
+    match setup::configuration(places) {
         Ok(None) => good("configuration", "none, and none is needed"),
         Err(problem) => unread("configuration", &places.config, &problem),
         Ok(Some(bytes)) => match jig_session_schema::json::parse_object(&bytes) {
@@ -221,7 +222,7 @@ fn config(places: &Places) -> Check {
 /// What failed silently, such as a hook, is in the log.
 fn log(places: &Places, now: Timestamp) -> Check {
     let file = places.log_file();
-    let lines = match crate::log::lines(places) {
+    let lines = match log::lines(places) {
         Ok(lines) => lines,
         Err(problem) => return unread("log", &file, &problem),
     };

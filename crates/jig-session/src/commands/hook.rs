@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use jig_session_agents::{Agent, Field, Payload};
 use jig_session_atomic::PrivateDir;
 use jig_session_liveness::{Judgement, Machine, ProbeError, Process, Processes, Record, agent_above};
-use jig_session_publish::{Mode, Publisher};
+use jig_session_publish::log::Log;
+use jig_session_publish::{Mode, Now, Publisher, setup};
 use jig_session_schema::event::{Event, SessionEvent, TurnPhase};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::names;
@@ -18,8 +19,7 @@ use jig_session_schema::status::{self, AgentName, State, StateFrom, Status};
 
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::log::Log;
-use crate::{clock, evidence, setup, stdin};
+use crate::{evidence, stdin};
 
 /// How long a hook waits for its payload.
 const PAYLOAD: Duration = Duration::from_millis(1000);
@@ -119,7 +119,7 @@ fn known() -> String {
 
 /// One call of a hook: the session's document as it stands, what the call makes of it, and the document after it.
 fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Result<Vec<String>, Failure> {
-    let now = clock::now();
+    let now = Now::read();
     let named = event.or_else(|| payload.text(Field::Event)).or_else(|| payload.text(Field::Hook));
     let (Some(event), Some(mut session)) = (named, jig_session_agents::session(payload)) else { return Ok(Vec::new()) };
     let Some(name) = names::document_name(&session.session) else { return Ok(Vec::new()) };
@@ -231,11 +231,11 @@ fn publisher(agent: &Agent, process: &Caller, begins: bool, app: &App) -> Publis
     let name = AgentName::new(agent.name).unwrap_or(AgentName::PI);
     let mode = Mode::OneShot { begins, clock_ms: started_ms() };
     if !process.shared {
-        return setup::publisher(app, name, mode);
+        return setup::publisher(&app.environment(), name, mode);
     }
     let env = app.env.iter().filter(|(name, _)| !PLACES.iter().any(|place| name == place)).cloned().collect();
-    let app = App { env, json: false, color: false };
-    setup::publisher_with(&app, name, mode, Box::new(Shared(Machine::new())))
+    let environment = App { env, json: false, color: false }.environment();
+    setup::publisher_with(&environment, name, mode, Box::new(Shared(Machine::new())))
 }
 
 /// When this process started, by the machine's boot clock: two hooks that run at once are told apart by it.

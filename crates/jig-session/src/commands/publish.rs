@@ -4,7 +4,9 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use jig_session_liveness::Machine;
-use jig_session_publish::{Mode, Now, Publisher};
+use jig_session_publish::serve::{self, Flow, Line, Options, Service};
+use jig_session_publish::{Mode, Now, Publisher, setup};
+use jig_session_requests::RequestHandler;
 use jig_session_schema::event::{AppliedEvent, Event};
 use jig_session_schema::limits;
 use jig_session_schema::read::ReadError;
@@ -14,11 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::app::App;
-use crate::clock;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::serve::{self, Flow, Line, Options, Service};
-use crate::setup;
-use jig_session_requests::RequestHandler;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -37,10 +35,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     })?;
     let places = app.places();
     let requests = RequestHandler::new(places.requests, Box::new(Machine::new()));
-    let mut service = Publish { app, publisher: setup::publisher(app, agent, Mode::Lasting), requests };
+    let mut service = Publish { app, publisher: setup::publisher(&app.environment(), agent, Mode::Lasting), requests };
     let ended = serve::run(&mut service, &OPTIONS);
     // However it ended, the session is over.
-    service.close(false, clock::now());
+    service.close(false, Now::read());
     service.tell();
     ended.map(|_| Exit::OK)
 }
@@ -107,6 +105,8 @@ fn has_room(stream: BorrowedFd<'_>) -> bool {
 }
 
 impl Service for Publish<'_> {
+    type Error = Failure;
+
     fn line(&mut self, number: u64, line: Line<'_>, now: Now) -> Result<Flow, Failure> {
         let Line::Bytes(bytes) = line else {
             self.bad(number, &format!("longer than {} bytes", limits::LINE_BYTES));

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use jig_session_liveness::{Machine, Processes, Record};
+use jig_session_publish::Now;
 use jig_session_requests::{Published, Requester};
 use jig_session_schema::request::{Request, RequestOutcome, RequestResult};
 use jig_session_schema::row::Row;
@@ -13,7 +14,7 @@ use jig_session_schema::status::{Accept, Answer, Status};
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::{clock, select, view};
+use crate::{select, view};
 use jig_session_view::sanitise;
 
 /// How often it looks.
@@ -97,7 +98,7 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
     }
     let name = Path::new(&row.path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let requester = Requester::new(jig_session_requests::folder(&app.places().requests)?, name);
-    let end = clock::now().mono + args.wait;
+    let end = Now::read().mono + args.wait;
     let mut missing = None;
     let published = loop {
         if let Some(published) = requester.publish(asked, app.now().epoch_ms())? {
@@ -150,7 +151,7 @@ fn wait(
 
 /// Waits for the next look; false when the time is over.
 fn pause(end: Duration) -> bool {
-    let left = end.saturating_sub(clock::now().mono);
+    let left = end.saturating_sub(Now::read().mono);
     if left.is_zero() {
         return false;
     }
@@ -213,7 +214,7 @@ impl<'a> Watched<'a> {
             }
             Seen::Ended => true,
             Seen::Missing => {
-                let now = clock::now().mono;
+                let now = Now::read().mono;
                 let gone = self.row.pid.is_some_and(|pid| self.machine.is_missing(pid));
                 gone || now.saturating_sub(*missing.get_or_insert(now)) > MISSING
             }

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use jig_session_publish::log::Log;
+use jig_session_publish::{Now, setup};
 use jig_session_run::{Ending, Host, Spec, Stage};
 use jig_session_schema::places::Places;
 use jig_session_schema::status::AgentName;
@@ -10,8 +12,6 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
-use crate::log::Log;
-use crate::{clock, setup};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -87,13 +87,9 @@ fn host(app: &App) -> Host {
     let environment = app.environment();
     let places = Places::of(&environment);
     let log = Log::new(&places, "run");
-    let env = app.env.clone();
     Host {
-        clock: clock::now,
-        publisher: Box::new(move |agent, mode| {
-            let app = App { env: env.clone(), json: false, color: false };
-            setup::publisher(&app, agent, mode)
-        }),
+        clock: Now::read,
+        publisher: Box::new(move |agent, mode| setup::publisher(&environment, agent, mode)),
         sessions: places.sessions.clone(),
         log: Box::new(move |message| log.write("io", message)),
         within: app.var(jig_session_run::SESSION_VARIABLE).map(str::to_owned),

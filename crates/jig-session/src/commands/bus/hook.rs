@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use jig_session_agents::{Agent, Field, Moment, Payload};
 use jig_session_bus::guard::{Edit, Target, reason};
 use jig_session_bus::{Bus, Buses, Conflict, Occasion, System, view};
+use jig_session_publish::log::Log;
 use jig_session_schema::bus_result::{BusResult, GuardResult};
 
 use super::actor::{Actor, Options, Surface};
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::log::Log;
 use crate::stdin;
 
 /// CPU time that a guard may spend on its decision; then it allows.

@@ -1,10 +1,8 @@
 //! `jig-session bus`: the members of a repository's bus, their mail and their claims.
 
 mod actor;
-mod care;
 mod hook;
 mod send;
-pub(crate) mod tool;
 mod wait;
 
 use std::path::PathBuf;
@@ -17,7 +15,6 @@ use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 
 pub(crate) use actor::{Actor, Options, Surface};
-pub(crate) use care::checks;
 pub(crate) use hook::fast;
 
 #[derive(clap::Args, Debug)]

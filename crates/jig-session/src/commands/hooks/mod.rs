@@ -1,7 +1,5 @@
 //! `jig-session hooks`: puts what an agent needs to publish into the agent's own configuration, and takes it out.
 
-mod pi;
-
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jig_session_agents::{ALL, Agent, Hooks, Seen};
 use jig_session_hooks::{Content, Deed, Part, Target, apply, changes, found, parts_of, run_line, stable_program};
+use jig_session_host::bridge as pi;
 use jig_session_schema::documents::Check;
 use jig_session_schema::hooks::{FoundProgram, HooksAgent, HooksDocument, HooksEntry, HooksState};
 
@@ -223,7 +222,7 @@ impl Setup {
 /// The text of the file that an agent loads.
 fn plugin_text(agent: &Agent, program: &str) -> Option<String> {
     match agent.name {
-        "pi" => Some(pi::bridge_for(program)),
+        "pi" => Some(pi::text(program)),
         name => jig_session_hooks::plugin(name, program),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jig_session_panes::observe::{Filter, ObserveOptions, statuses};
 use jig_session_panes::project::ProjectRule;
 use jig_session_panes::tmux::{Server, Socket, TmuxError};
+use jig_session_publish::setup;
 use serde_json::Value;
 
 use crate::app::App;
@@ -84,7 +85,7 @@ pub(crate) fn setting(app: &App, tmux: &Tmux, all_targets: bool) -> ObserveOptio
 
 /// `panes.openPrefix` of the configuration. A file that cannot be read says nothing: `doctor` tells of it.
 fn open_prefix(app: &App) -> Option<String> {
-    let bytes = crate::setup::configuration(&app.places()).ok()??;
+    let bytes = setup::configuration(&app.places()).ok()??;
     let config: Value = serde_json::from_slice(&bytes).ok()?;
     config["panes"]["openPrefix"].as_str().filter(|prefix| !prefix.is_empty()).map(str::to_owned)
 }

@@ -6,14 +6,14 @@
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jig_session_bus::{Bus, System, Taken, World};
+use jig_session_bus::{Bus, System, Taken, World, tool};
 use jig_session_schema::limits::{HEARTBEAT, LINE_BYTES};
 use jig_session_schema::names;
 use serde_json::{Map, Value, json};
 
 use super::rpc::{self, Message};
 use crate::app::App;
-use crate::commands::bus::{Actor, Options, Surface, tool};
+use crate::commands::bus::{Actor, Options, Surface};
 use crate::failure::{Code, Exit, Failure, Outcome};
 
 /// Versions of the protocol that are spoken, the newest one first: what differs between them is not used here.

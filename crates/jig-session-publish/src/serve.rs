@@ -9,12 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jig_session_publish::Now;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::clock;
-use crate::failure::{Code, Failure};
+use crate::Now;
 
 /// What is read from stdin at once, in bytes.
 const CHUNK: usize = 16 * 1024;
@@ -23,7 +21,7 @@ const CHUNKS: usize = 8;
 
 /// A line of stdin, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub enum Line<'a> {
     /// The line's bytes.
     Bytes(&'a [u8]),
     /// The line was longer than the limit; its bytes were dropped.
@@ -32,7 +30,7 @@ pub(crate) enum Line<'a> {
 
 /// Why the loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
     /// End of input: the feeder is gone.
     Input,
     /// A signal asked for the end.
@@ -43,18 +41,42 @@ pub(crate) enum End {
 
 /// Whether the loop goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub enum Flow {
+    /// It does.
     Go,
+    /// It ends.
     Stop,
 }
 
+/// The loop cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what}: {source}")]
+pub struct Error {
+    what: &'static str,
+    source: io::Error,
+}
+
+impl Error {
+    fn new(what: &'static str, source: impl Into<io::Error>) -> Self {
+        Self { what, source: source.into() }
+    }
+
+    /// The system's number, where it gave one.
+    pub fn errno(&self) -> Option<i32> {
+        self.source.raw_os_error()
+    }
+}
+
 /// What the loop serves.
-pub(crate) trait Service {
+pub trait Service {
+    /// Why the service, or the loop below it, cannot go on.
+    type Error: From<Error>;
+
     /// Takes one line; lines are counted from 1. A failure ends the loop.
-    fn line(&mut self, number: u64, line: Line<'_>, now: Now) -> Result<Flow, Failure>;
+    fn line(&mut self, number: u64, line: Line<'_>, now: Now) -> Result<Flow, Self::Error>;
     /// Called when the deadline has passed and after every batch of lines: what may take long, such as a write to the
     /// disk, belongs here, since a question that lies ready on stdin is answered first.
-    fn tick(&mut self, now: Now) -> Result<Flow, Failure>;
+    fn tick(&mut self, now: Now) -> Result<Flow, Self::Error>;
     /// The monotonic time at which `tick` is wanted; `None`: only after lines.
     fn deadline(&self) -> Option<Duration>;
     /// A descriptor that wakes the loop for a `tick` when it can be read, such as a folder watch.
@@ -65,17 +87,20 @@ pub(crate) trait Service {
 
 /// What may differ between the two users of the loop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// Signals that end the loop.
-    pub(crate) ends: &'static [i32],
+    pub ends: &'static [i32],
     /// Signals that are taken and ignored.
-    pub(crate) ignored: &'static [i32],
+    pub ignored: &'static [i32],
     /// The longest line that is handed on, in bytes.
-    pub(crate) longest: usize,
+    pub longest: usize,
 }
 
 /// Serves stdin until it ends, a signal comes, or the service stops. What is left to do at the end is the caller's.
-pub(crate) fn run(service: &mut dyn Service, options: &Options) -> Result<End, Failure> {
+///
+/// # Errors
+/// The service's own, which end the loop, and [`Error`] when stdin or signals cannot be read.
+pub fn run<S: Service>(service: &mut S, options: &Options) -> Result<End, S::Error> {
     let signals = Signals::listen(options)?;
     let mut lines = Lines::new(options.longest);
     let mut chunk = vec![0; CHUNK];
@@ -91,13 +116,13 @@ pub(crate) fn run(service: &mut dyn Service, options: &Options) -> Result<End, F
             let size = match rustix::io::read(rustix::stdio::stdin(), chunk.as_mut_slice()) {
                 Ok(size) => size,
                 Err(Errno::INTR | Errno::AGAIN) => continue,
-                Err(errno) => return Err(failed("cannot read stdin", errno)),
+                Err(errno) => return Err(Error::new("read stdin", errno).into()),
             };
             let flow = if size == 0 {
-                lines.finish(|number, line| service.line(number, line, clock::now()))?;
+                lines.finish(|number, line| service.line(number, line, Now::read()))?;
                 return Ok(End::Input);
             } else {
-                lines.push(&chunk[..size], |number, line| service.line(number, line, clock::now()))?
+                lines.push(&chunk[..size], |number, line| service.line(number, line, Now::read()))?
             };
             if flow == Flow::Stop {
                 return Ok(End::Service);
@@ -108,7 +133,7 @@ pub(crate) fn run(service: &mut dyn Service, options: &Options) -> Result<End, F
             }
         }
         chunks = 0;
-        if service.tick(clock::now())? == Flow::Stop {
+        if service.tick(Now::read())? == Flow::Stop {
             return Ok(End::Service);
         }
     }
@@ -120,8 +145,8 @@ struct Woken {
     signal: bool,
 }
 
-fn wait(signals: &Signals, service: &dyn Service) -> Result<Woken, Failure> {
-    let left = service.deadline().map(|at| at.saturating_sub(clock::now().mono));
+fn wait<S: Service>(signals: &Signals, service: &S) -> Result<Woken, Error> {
+    let left = service.deadline().map(|at| at.saturating_sub(Now::read().mono));
     // Rounded up: a wait that ends a moment too early would only turn the loop once more for nothing.
     let left = left.map(|left| left + Duration::from_millis(1));
     let limit = left.and_then(|left| Timespec::try_from(left).ok());
@@ -134,23 +159,19 @@ fn wait(signals: &Signals, service: &dyn Service) -> Result<Woken, Failure> {
     }
     match poll(&mut fds, limit.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
-        Err(errno) => return Err(failed("cannot wait for stdin", errno)),
+        Err(errno) => return Err(Error::new("wait for stdin", errno)),
     }
     Ok(Woken { input: !fds[0].revents().is_empty(), signal: !fds[1].revents().is_empty() })
 }
 
 /// Whether stdin can be read without a wait.
-fn more_input() -> Result<bool, Failure> {
+fn more_input() -> Result<bool, Error> {
     let mut fds = [PollFd::from_borrowed_fd(rustix::stdio::stdin(), PollFlags::IN)];
     match poll(&mut fds, Some(&Timespec::default())) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
-        Err(errno) => Err(failed("cannot wait for stdin", errno)),
+        Err(errno) => Err(Error::new("wait for stdin", errno)),
     }
-}
-
-fn failed(what: &str, errno: Errno) -> Failure {
-    Failure::new(Code::Io, format!("{what}: {errno}")).errno(Some(errno.raw_os_error()))
 }
 
 /// Signals as bytes in a pipe, one a signal kind, so that `poll` sees them.
@@ -161,11 +182,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn listen(options: &Options) -> Result<Self, Failure> {
-        let error = |error: io::Error| {
-            let errno = error.raw_os_error();
-            Failure::new(Code::Io, format!("cannot listen for signals: {error}")).errno(errno)
-        };
+    fn listen(options: &Options) -> Result<Self, Error> {
+        let error = |error: io::Error| Error::new("listen for signals", error);
         let (reader, writer) = io::pipe().map_err(error)?;
         let mut pending = Vec::new();
         for &signal in options.ends.iter().chain(options.ignored) {
@@ -179,11 +197,11 @@ impl Signals {
     }
 
     /// The first of `wanted` that came since the last call; all others are forgotten.
-    fn taken(&self, wanted: &[i32]) -> Result<Option<i32>, Failure> {
+    fn taken(&self, wanted: &[i32]) -> Result<Option<i32>, Error> {
         let mut bytes = [0; 16];
         match rustix::io::read(&self.reader, &mut bytes) {
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(errno) => return Err(failed("cannot read a signal", errno)),
+            Err(errno) => return Err(Error::new("read a signal", errno)),
         }
         let mut first = None;
         for (signal, flag) in &self.pending {
@@ -208,9 +226,9 @@ impl Lines {
         Self { longest, rest: Vec::new(), dropping: false, number: 0 }
     }
 
-    fn push<F>(&mut self, mut bytes: &[u8], mut take: F) -> Result<Flow, Failure>
+    fn push<E, F>(&mut self, mut bytes: &[u8], mut take: F) -> Result<Flow, E>
     where
-        F: FnMut(u64, Line<'_>) -> Result<Flow, Failure>,
+        F: FnMut(u64, Line<'_>) -> Result<Flow, E>,
     {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (head, tail) = (&bytes[..end], &bytes[end + 1..]);
@@ -229,16 +247,16 @@ impl Lines {
     }
 
     /// The last line may lack its end.
-    fn finish<F>(&mut self, mut take: F) -> Result<Flow, Failure>
+    fn finish<E, F>(&mut self, mut take: F) -> Result<Flow, E>
     where
-        F: FnMut(u64, Line<'_>) -> Result<Flow, Failure>,
+        F: FnMut(u64, Line<'_>) -> Result<Flow, E>,
     {
         if self.dropping || !self.rest.is_empty() { self.ended(&[], &mut take) } else { Ok(Flow::Go) }
     }
 
-    fn ended<F>(&mut self, head: &[u8], take: &mut F) -> Result<Flow, Failure>
+    fn ended<E, F>(&mut self, head: &[u8], take: &mut F) -> Result<Flow, E>
     where
-        F: FnMut(u64, Line<'_>) -> Result<Flow, Failure>,
+        F: FnMut(u64, Line<'_>) -> Result<Flow, E>,
     {
         self.number += 1;
         if std::mem::take(&mut self.dropping) || self.rest.len() + head.len() > self.longest {
@@ -269,7 +287,7 @@ mod tests {
                     Line::TooLong => None,
                 },
             ));
-            Ok(Flow::Go)
+            Ok::<_, Error>(Flow::Go)
         };
         for piece in pieces {
             lines.push(piece.as_bytes(), &mut take).unwrap();

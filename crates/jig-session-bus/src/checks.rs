@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use jig_session_atomic::{MARK, PrivateDir};
-use jig_session_bus::{About, Buses, System};
 use jig_session_schema::documents::Check;
 
+use crate::buses::{About, Buses};
+use crate::lock::fallback;
+use crate::system::System;
+
 /// One check a bus that a person should hear of, or one that says all are well.
-pub(crate) fn checks(root: &Path) -> Vec<Check> {
+pub fn checks(root: &Path) -> Vec<Check> {
     let system = System::new();
     let buses = Buses::new(root, &system);
     let Ok(Some(all)) = PrivateDir::open_own_existing(root) else { return Vec::new() };
@@ -22,7 +25,7 @@ pub(crate) fn checks(root: &Path) -> Vec<Check> {
             continue;
         };
         count += 1;
-        if let Some(errno) = jig_session_bus::fallback(&bus) {
+        if let Some(errno) = fallback(&bus) {
             let message = format!(
                 "the bus in {} runs with the fallback lock: a process found no locks on its file system ({errno})",
                 path.display()

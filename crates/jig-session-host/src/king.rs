@@ -45,7 +45,7 @@ struct Tmux {
 }
 
 /// Keeps the card, or nothing.
-pub(super) struct King {
+pub(crate) struct King {
     wanted: Option<Wanted>,
     machine: Machine,
     live: Option<Live>,
@@ -78,7 +78,7 @@ struct Asked {
 
 impl King {
     /// Looks at `JIG_SESSION_KING`.
-    pub(super) fn of(environment: &Environment, places: &Places) -> Self {
+    pub(crate) fn of(environment: &Environment, places: &Places) -> Self {
         let visible = match environment.get("JIG_SESSION_KING").map(str::trim) {
             Some("visible") => Some(true),
             Some("1") => Some(environment.get("PI_DASHBOARD_SPAWNED") == Some("1")),
@@ -97,12 +97,12 @@ impl King {
     }
 
     /// What the bridge is to tell besides: `prompt`, the beginning of each prompt.
-    pub(super) fn wants(&self) -> Vec<String> {
+    pub(crate) fn wants(&self) -> Vec<String> {
         if self.live.is_some() { vec!["prompt".to_owned()] } else { Vec::new() }
     }
 
     /// The session began, or goes on; `hello` is the bridge's line.
-    pub(super) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
+    pub(crate) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
         self.live = None;
         let (Some(wanted), Some(status)) = (&self.wanted, status) else { return };
         let Some(pid) = status.pid else { return };
@@ -145,7 +145,7 @@ impl King {
     }
 
     /// Every line of the bridge, `hello` included, before the publisher takes it.
-    pub(super) fn line(&mut self, line: &ToHost, now: Now) {
+    pub(crate) fn line(&mut self, line: &ToHost, now: Now) {
         let (Some(live), Some(wanted)) = (&mut self.live, &self.wanted) else { return };
         match line {
             ToHost::Prompt(prompt) => {
@@ -166,7 +166,7 @@ impl King {
     }
 
     /// After every batch of lines, and at the deadline.
-    pub(super) fn tick(&mut self, status: Option<&Status>, now: Now) {
+    pub(crate) fn tick(&mut self, status: Option<&Status>, now: Now) {
         let (Some(live), Some(status)) = (&mut self.live, status) else { return };
         live.status = status.clone();
         let tmux = self.wanted.as_ref().and_then(|wanted| wanted.tmux.as_ref());
@@ -197,13 +197,13 @@ impl King {
     }
 
     /// When `tick` is wanted.
-    pub(super) fn deadline(&self) -> Option<Duration> {
+    pub(crate) fn deadline(&self) -> Option<Duration> {
         let live = self.live.as_ref()?;
         Some(live.asked.as_ref().map_or(live.next_look, |asked| asked.until.min(asked.next)))
     }
 
     /// The session ends, or is reloaded.
-    pub(super) fn leave(&mut self, keep: bool, now: Now) {
+    pub(crate) fn leave(&mut self, keep: bool, now: Now) {
         let Some(mut live) = self.live.take() else { return };
         if keep {
             return;
@@ -214,7 +214,7 @@ impl King {
     }
 
     /// What a person should hear of since the last call.
-    pub(super) fn notes(&mut self) -> Vec<String> {
+    pub(crate) fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 }

@@ -7,6 +7,7 @@ use jig_session_bus::guard::{Edit, Target, reason};
 use jig_session_bus::who::IdSource;
 use jig_session_bus::{
     Bus as Store, Buses, Call, Code as Word, Context, Done, Door, Me, Member, Notice, System, World, limits, perform,
+    tool,
 };
 use jig_session_liveness::Processes;
 use jig_session_publish::Now;
@@ -18,12 +19,11 @@ use jig_session_schema::status::{AgentName, Status};
 use jig_session_schema::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::board::{Board, Deed};
-use super::link::{Link, Then};
-use super::quiet::{self, Unsure};
-use super::show;
-use crate::commands::bus::tool;
-use crate::failure::Failure;
+use crate::Error;
+use crate::board::{Board, Deed};
+use crate::link::{Link, Then};
+use crate::quiet::{self, Unsure};
+use crate::show;
 use jig_session_view::bus::listing;
 
 /// The kind of message that a notice is in Pi's transcript.
@@ -34,7 +34,7 @@ const WATCH: Duration = Duration::from_millis(limits::WATCH_MS);
 const BEAT: Duration = Duration::from_millis(limits::BEAT_MS);
 
 /// The bus's side of one Pi session.
-pub(super) struct Bus {
+pub(crate) struct Bus {
     root: std::path::PathBuf,
     system: System,
     /// `JIG_BUS_GUARD=1`.
@@ -60,7 +60,7 @@ pub(super) struct Bus {
 }
 
 impl Bus {
-    pub(super) fn of(environment: &Environment, places: &Places) -> Self {
+    pub(crate) fn of(environment: &Environment, places: &Places) -> Self {
         Self {
             root: places.bus.clone(),
             system: System::new(),
@@ -81,7 +81,7 @@ impl Bus {
     }
 
     /// Tools to register, as Pi takes them.
-    pub(super) fn tools(&self) -> Vec<Value> {
+    pub(crate) fn tools(&self) -> Vec<Value> {
         vec![json!({
             "name": tool::NAME,
             "label": "Session bus",
@@ -96,12 +96,12 @@ impl Bus {
 
     /// Whether the bridge is to ask before an editing tool runs. A session may turn the guard on at any time, and the
     /// question costs less than a millisecond.
-    pub(super) fn guards(&self) -> bool {
+    pub(crate) fn guards(&self) -> bool {
         true
     }
 
     /// The session began, or goes on.
-    pub(super) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
+    pub(crate) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
         let session = hello.session.clone();
         let process = self.system.machine().identity_of(hello.pid).ok();
         self.cwd = hello.cwd.clone().into();
@@ -125,12 +125,12 @@ impl Bus {
     }
 
     /// Whether there was a look since: the record's own beat changes its file, and mail may have been read.
-    pub(super) fn has_looked(&mut self) -> bool {
+    pub(crate) fn has_looked(&mut self) -> bool {
         std::mem::take(&mut self.looked)
     }
 
     /// The files that `before_prompt` would find nothing in as long as they stay as they are.
-    pub(super) fn quiet(&self) -> Result<Vec<SeenFile>, Unsure> {
+    pub(crate) fn quiet(&self) -> Result<Vec<SeenFile>, Unsure> {
         let me = self.me.as_ref().ok_or(Unsure::News)?;
         if self.told.is_some() || !self.noticed.is_empty() {
             return Err(Unsure::News);
@@ -167,7 +167,7 @@ impl Bus {
     }
 
     /// A prompt is sent, and waits for nothing.
-    pub(super) fn prompted(&mut self, prompt: &Prompt) {
+    pub(crate) fn prompted(&mut self, prompt: &Prompt) {
         self.came_back = false;
         if let Some(bus) = self.store() {
             self.heard(&bus, prompt);
@@ -184,7 +184,7 @@ impl Bus {
     }
 
     /// A message to add to the prompt that is about to be sent.
-    pub(super) fn before_prompt(&mut self, prompt: &Prompt) -> Option<Value> {
+    pub(crate) fn before_prompt(&mut self, prompt: &Prompt) -> Option<Value> {
         let me = self.me.clone()?;
         let bus = self.store()?;
         self.heard(&bus, prompt);
@@ -198,7 +198,7 @@ impl Bus {
     }
 
     /// Why an editing tool may not run.
-    pub(super) fn guard(&mut self, question: &GuardQuestion) -> Option<String> {
+    pub(crate) fn guard(&mut self, question: &GuardQuestion) -> Option<String> {
         let me = self.me.as_ref()?;
         let files = [Target { path: question.path.clone(), removed: false }];
         let edit =
@@ -207,7 +207,7 @@ impl Bus {
     }
 
     /// The model calls a tool of ours.
-    pub(super) fn tool(&mut self, asked: &ToolCall, link: &mut Link) -> Result<(), Failure> {
+    pub(crate) fn tool(&mut self, asked: &ToolCall, link: &mut Link) -> Result<(), Error> {
         let id = asked.id.as_str();
         if asked.name != tool::NAME {
             return link.error(id, format!("there is no tool {}", asked.name));
@@ -220,7 +220,7 @@ impl Bus {
         let Some(me) = self.me.clone() else { return link.error(id, "the session has not begun".into()) };
         let done = match self.perform(&me, &call) {
             Ok(done) => done,
-            Err(failure) => return link.error(id, failure.message),
+            Err(error) => return link.error(id, error.to_string()),
         };
         self.after(&call, &done, link)?;
         let short = tool::line(&done.result);
@@ -242,7 +242,7 @@ impl Bus {
     }
 
     /// The user gave a command that is not the host's own.
-    pub(super) fn command(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Failure> {
+    pub(crate) fn command(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Error> {
         match command.name.as_str() {
             "sessions" if self.mode == "tui" => {
                 let mut board = Board::new();
@@ -262,7 +262,7 @@ impl Bus {
     }
 
     /// `/team join [LABEL]`.
-    fn team(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Failure> {
+    fn team(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Error> {
         let words = command.args.as_deref().unwrap_or_default().trim();
         let Some(label) = words.strip_prefix("join") else {
             return show::text(link, &self.mode, &command.id, "usage: /team join [LABEL]".to_owned());
@@ -280,7 +280,7 @@ impl Bus {
     }
 
     /// A key in a panel of the bus's.
-    pub(super) fn key(&mut self, key: &Key, link: &mut Link) -> Result<(), Failure> {
+    pub(crate) fn key(&mut self, key: &Key, link: &mut Link) -> Result<(), Error> {
         let Some(mut board) = self.board.take() else { return Ok(()) };
         if key.closed == Some(true) {
             return Ok(());
@@ -299,21 +299,21 @@ impl Bus {
         Ok(())
     }
 
-    fn deed(&mut self, board: &mut Board, call: &Call, link: &mut Link) -> Result<(), Failure> {
+    fn deed(&mut self, board: &mut Board, call: &Call, link: &mut Link) -> Result<(), Error> {
         let Some(me) = self.me.clone() else { return Ok(()) };
         match self.perform(&me, call) {
             Ok(done) => {
                 self.after(call, &done, link)?;
                 board.say(tool::line(&done.result));
             }
-            Err(failure) => board.say(failure.message),
+            Err(error) => board.say(error.to_string()),
         }
         self.refresh(board);
         Ok(())
     }
 
     /// Something happened in Pi; the publisher has taken it already.
-    pub(super) fn event(&mut self, event: &BridgeEvent) {
+    pub(crate) fn event(&mut self, event: &BridgeEvent) {
         if event.event == "session_info_changed"
             && let Some(me) = &mut self.me
         {
@@ -322,13 +322,13 @@ impl Bus {
     }
 
     /// After every batch of lines, and at the deadline.
-    pub(super) fn tick(
+    pub(crate) fn tick(
         &mut self,
         idle: bool,
         _status: Option<&Status>,
         link: &mut Link,
         now: Now,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let Some(me) = self.me.clone() else { return Ok(()) };
         if let Some(notice) = self.told.take()
             && let Some(bus) = self.made()
@@ -361,7 +361,7 @@ impl Bus {
     }
 
     /// Raises one turn for mail that has not been told, if the session asked for that.
-    fn wake(&mut self, me: &Me, link: &mut Link) -> Result<(), Failure> {
+    fn wake(&mut self, me: &Me, link: &mut Link) -> Result<(), Error> {
         let Some(bus) = self.made() else { return Ok(()) };
         let Some(member) = own_member(&bus, me) else { return Ok(()) };
         // What may not wake now is told at the next turn.
@@ -385,7 +385,7 @@ impl Bus {
 
     /// Messages that notices are about and that have been read since: the bridge takes such a notice out of the model's
     /// context.
-    pub(super) fn read_mail(&mut self) -> Vec<String> {
+    pub(crate) fn read_mail(&mut self) -> Vec<String> {
         let Some(me) = self.me.as_ref().filter(|_| !self.noticed.is_empty()) else { return Vec::new() };
         let Some(unread) = self.store().and_then(|bus| bus.peek(&me.id, limits::INBOX_MOST).ok()) else {
             return Vec::new();
@@ -398,7 +398,7 @@ impl Bus {
     }
 
     /// What an action changes for this host and for Pi.
-    fn after(&mut self, call: &Call, done: &Done, link: &mut Link) -> Result<(), Failure> {
+    fn after(&mut self, call: &Call, done: &Done, link: &mut Link) -> Result<(), Error> {
         if done.code.is_none() && !matches!(call, Call::Status | Call::Peek { .. } | Call::Check { .. }) {
             self.joined = !matches!(call, Call::Leave);
         }
@@ -422,7 +422,7 @@ impl Bus {
     }
 
     /// When `tick` is wanted.
-    pub(super) fn deadline(&self) -> Option<Duration> {
+    pub(crate) fn deadline(&self) -> Option<Duration> {
         if self.board.is_some() {
             return Some(self.next_look);
         }
@@ -430,7 +430,7 @@ impl Bus {
     }
 
     /// The session ends, or is reloaded.
-    pub(super) fn leave(&mut self, keep: bool, _now: Now) {
+    pub(crate) fn leave(&mut self, keep: bool, _now: Now) {
         if let Some(me) = self.me.take().filter(|_| !keep && self.joined)
             && let Some(bus) = self.made()
         {
@@ -439,16 +439,13 @@ impl Bus {
         }
     }
 
-    fn perform(&self, me: &Me, call: &Call) -> Result<Done, Failure> {
+    fn perform(&self, me: &Me, call: &Call) -> Result<Done, Error> {
         // A join is to the bus of the folder; everything else is done on the bus that the session is on.
         let found = match call {
             Call::Join { .. } => self.buses().of_folder(&self.cwd, None),
             _ => self.buses().of_session(&me.id, &self.cwd, None),
         };
-        let repo = found.map_err(|error| {
-            Failure::new(crate::failure::Code::Io, error.to_string()).path(error.path()).errno(error.errno())
-        })?;
-        Ok(perform(&Context { root: &self.root, repo, world: &self.system, me }, call)?)
+        Ok(perform(&Context { root: &self.root, repo: found?, world: &self.system, me }, call)?)
     }
 
     fn buses(&self) -> Buses<'_> {

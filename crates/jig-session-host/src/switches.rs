@@ -5,14 +5,14 @@ use jig_session_schema::shape::Named;
 
 /// Every switch of this session, by name; the last one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     tools: Named<bool>,
     skills: Named<bool>,
 }
 
 /// Switches on their way to Pi.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Switching {
+pub(crate) struct Switching {
     /// The request they come from; none: what was kept is applied again.
     request: Option<String>,
     tools: Named<bool>,
@@ -20,16 +20,16 @@ pub(super) struct Switching {
 }
 
 impl Switching {
-    pub(super) fn asked(request: String, tools: Named<bool>, skills: Named<bool>) -> Self {
+    pub(crate) fn asked(request: String, tools: Named<bool>, skills: Named<bool>) -> Self {
         Self { request: Some(request), tools, skills }
     }
 
-    pub(super) fn request(&self) -> Option<&str> {
+    pub(crate) fn request(&self) -> Option<&str> {
         self.request.as_deref()
     }
 
     /// Whether Pi's list of active tools shows what was asked.
-    pub(super) fn holds_in(&self, active: &[String]) -> Result<(), String> {
+    pub(crate) fn holds_in(&self, active: &[String]) -> Result<(), String> {
         if self.request.is_none() {
             // A tool that is not there any more is no reason to give up the others.
             return Ok(());
@@ -43,26 +43,26 @@ impl Switching {
 
 impl Kept {
     /// From the session's entry.
-    pub(super) fn of(entry: &Switches) -> Self {
+    pub(crate) fn of(entry: &Switches) -> Self {
         Self { tools: entry.tools.clone(), skills: entry.skills.clone() }
     }
 
     /// The session's entry: the whole set.
-    pub(super) fn entry(&self) -> Switches {
+    pub(crate) fn entry(&self) -> Switches {
         Switches::new().tools(self.tools.clone()).skills(self.skills.clone())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.skills.is_empty()
     }
 
     /// What was kept, to be applied again.
-    pub(super) fn again(&self) -> Switching {
+    pub(crate) fn again(&self) -> Switching {
         Switching { request: None, tools: self.tools.clone(), skills: self.skills.clone() }
     }
 
     /// Takes switches that were applied.
-    pub(super) fn take(&mut self, switching: &Switching) {
+    pub(crate) fn take(&mut self, switching: &Switching) {
         for (kept, new) in [(&mut self.tools, &switching.tools), (&mut self.skills, &switching.skills)] {
             for (name, on) in new.iter() {
                 kept.insert(name, *on);
@@ -71,13 +71,13 @@ impl Kept {
     }
 
     /// Skills that are left out of the prompt.
-    pub(super) fn hidden(&self) -> Vec<String> {
+    pub(crate) fn hidden(&self) -> Vec<String> {
         self.skills.iter().filter(|(_, on)| !**on).map(|(name, _)| name.to_owned()).collect()
     }
 
     /// The list of active tools that Pi is to have; `None` when it has it already. Tools nobody switched stay as
     /// they are, whatever else turned them on or off.
-    pub(super) fn wanted(&self, switching: &Switching, active: &[String]) -> Option<Vec<String>> {
+    pub(crate) fn wanted(&self, switching: &Switching, active: &[String]) -> Option<Vec<String>> {
         let mut all = self.clone();
         all.take(switching);
         let off = |name: &String| all.tools.get(name) == Some(&false);

@@ -3,39 +3,27 @@
 //! Lines of Pi become events for the publisher; requests become calls of Pi's own functions. It ends when Pi ends,
 //! however that happens, because its input ends then.
 
-mod board;
-mod bus;
-mod king;
-mod link;
-mod panel;
-mod quiet;
-mod show;
-mod switches;
-
 use std::time::Duration;
 
 use jig_session_agents::pi::{AskIdle, Bridge, Told};
 use jig_session_liveness::Machine;
-use jig_session_publish::{Mode, Now, Publisher};
+use jig_session_publish::log::Log;
+use jig_session_publish::serve::{self, End, Flow, Line, Service};
+use jig_session_publish::{Mode, Now, Publisher, setup};
+use jig_session_requests::RequestHandler;
 use jig_session_schema::bridge::{self, CommandCall, CommandDefinition, Hello, Key, Prompt, Return, ToHost};
 use jig_session_schema::event::Event;
 use jig_session_schema::limits;
-use jig_session_schema::places::Places;
+use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::request::Order;
 use jig_session_schema::status::{AgentName, State};
 use serde_json::{Value, json};
 
-use crate::app::App;
-use crate::failure::{Exit, Failure, Outcome};
-use crate::log::Log;
-use crate::serve::{self, End, Flow, Line, Service};
-use crate::setup;
-use jig_session_requests::RequestHandler;
-
-use link::{Link, Then};
-use panel::ContextPanel;
-use quiet::Quiet;
-use switches::{Kept, Switching};
+use crate::link::{Link, Then};
+use crate::panel::ContextPanel;
+use crate::quiet::Quiet;
+use crate::switches::{Kept, Switching};
+use crate::{Error, bus, king, show};
 
 /// Signals of the terminal are Pi's to answer; the host ends with its input. A terminated host leaves its file to
 /// the one that the bridge starts next.
@@ -57,19 +45,20 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// The commands to register.
-pub(crate) fn commands() -> Vec<CommandDefinition> {
+pub fn commands() -> Vec<CommandDefinition> {
     let of = |(name, about): &(&str, &str)| CommandDefinition::new().name((*name).into()).description((*about).into());
     COMMANDS.iter().map(of).collect()
 }
 
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
-
-pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
-    let mut host = Host::new(app);
+/// Serves Pi's bridge on stdio until it ends.
+///
+/// # Errors
+/// When stdio or the bus fails in a way that leaves no session to serve. The session's file is closed all the same.
+pub fn run(environment: &Environment) -> Result<(), Error> {
+    let mut host = Host::new(environment);
     let end = serve::run(&mut host, &OPTIONS);
     host.end(matches!(end, Ok(End::Signal(_))));
-    end.map(|_| Exit::OK)
+    end.map(|_| ())
 }
 
 /// How far the greeting is.
@@ -111,17 +100,16 @@ struct Host {
 }
 
 impl Host {
-    fn new(app: &App) -> Self {
-        let environment = app.environment();
-        let places = Places::of(&environment);
+    fn new(environment: &Environment) -> Self {
+        let places = Places::of(environment);
         let requests = RequestHandler::new(places.requests.clone(), Box::new(Machine::new()));
         let log = Log::new(&places, "host");
-        let king = king::King::of(&environment, &places);
-        let bus = bus::Bus::of(&environment, &places);
+        let king = king::King::of(environment, &places);
+        let bus = bus::Bus::of(environment, &places);
         Self {
             link: Link::new(),
             bridge: Bridge::new(),
-            publisher: setup::publisher(app, AgentName::PI, Mode::Lasting),
+            publisher: setup::publisher(environment, AgentName::PI, Mode::Lasting),
             requests,
             kept: Kept::default(),
             stage: Stage::Silent,
@@ -139,7 +127,7 @@ impl Host {
     /// Pi is gone, or this process is to go.
     fn end(&mut self, keep: bool) {
         if !self.is_unwanted() {
-            self.leave(keep, crate::clock::now());
+            self.leave(keep, Now::read());
         }
         self.note();
     }
@@ -159,7 +147,7 @@ impl Host {
         }
     }
 
-    fn take(&mut self, line: &ToHost, now: Now) -> Result<(), Failure> {
+    fn take(&mut self, line: &ToHost, now: Now) -> Result<(), Error> {
         if let ToHost::Hello(hello) = line {
             return self.hello(hello, line, now);
         }
@@ -221,7 +209,7 @@ impl Host {
         }
     }
 
-    fn hello(&mut self, hello: &Hello, line: &ToHost, now: Now) -> Result<(), Failure> {
+    fn hello(&mut self, hello: &Hello, line: &ToHost, now: Now) -> Result<(), Error> {
         self.mode = hello.mode.clone().unwrap_or_else(|| "print".to_owned());
         if hello.protocol != bridge::PROTOCOL {
             return self.refuse(&format!("the bridge speaks protocol {}", hello.protocol));
@@ -245,20 +233,20 @@ impl Host {
     }
 
     /// Answers a bridge that this host cannot serve, so that Pi's start does not wait for more.
-    fn refuse(&mut self, why: &str) -> Result<(), Failure> {
+    fn refuse(&mut self, why: &str) -> Result<(), Error> {
         self.log.write("unsupported", why);
         self.stage = Stage::Mute;
         self.link.ready(Vec::new(), Vec::new(), false, Vec::new())
     }
 
     /// Turns a line into events and feeds them.
-    fn tell(&mut self, line: &ToHost, now: Now) -> Result<(), Failure> {
+    fn tell(&mut self, line: &ToHost, now: Now) -> Result<(), Error> {
         let told = self.bridge.line(line);
         self.king.line(line, now);
         self.feed(told, now)
     }
 
-    fn feed(&mut self, told: Told, now: Now) -> Result<(), Failure> {
+    fn feed(&mut self, told: Told, now: Now) -> Result<(), Error> {
         for event in &told.events {
             if !matches!(event, Event::End(_))
                 && let Err(refused) = self.publisher.feed(event, now)
@@ -284,7 +272,7 @@ impl Host {
     }
 
     /// After a start, a reload or a resume: what was switched in this session is switched again.
-    fn restore(&mut self) -> Result<(), Failure> {
+    fn restore(&mut self) -> Result<(), Error> {
         if let Some(kept) = self.bridge.switches() {
             self.kept = Kept::of(kept);
         }
@@ -296,7 +284,7 @@ impl Host {
         self.switch(again)
     }
 
-    fn restored(&mut self) -> Result<(), Failure> {
+    fn restored(&mut self) -> Result<(), Error> {
         self.stage = Stage::Ready;
         // The host before this one may have told of a set that was never stored, or have died before it told of one.
         self.link.skills(self.kept.hidden())?;
@@ -305,7 +293,7 @@ impl Host {
     }
 
     /// A prompt that comes before the switches are known waits for them, as long as the bridge waits.
-    fn answer_prompts(&mut self) -> Result<(), Failure> {
+    fn answer_prompts(&mut self) -> Result<(), Error> {
         if self.stage != Stage::Ready {
             return Ok(());
         }
@@ -328,7 +316,7 @@ impl Host {
         matches!(self.stage, Stage::Silent | Stage::Mute | Stage::Over)
     }
 
-    fn order(&mut self, order: Order) -> Result<(), Failure> {
+    fn order(&mut self, order: Order) -> Result<(), Error> {
         match order {
             Order::Switch(order) => self.switch(Switching::asked(order.id, order.tools, order.skills)),
             // Pi runs the command as if the user had typed it; only a command can reload.
@@ -341,11 +329,11 @@ impl Host {
         }
     }
 
-    fn switch(&mut self, switching: Switching) -> Result<(), Failure> {
+    fn switch(&mut self, switching: Switching) -> Result<(), Error> {
         self.link.call("pi.getActiveTools", Vec::new(), Then::Active(switching))
     }
 
-    fn returned(&mut self, outcome: &Return, now: Now) -> Result<(), Failure> {
+    fn returned(&mut self, outcome: &Return, now: Now) -> Result<(), Error> {
         let Some(then) = self.link.returned(&outcome.id) else { return Ok(()) };
         let result = &outcome.result;
         let error = outcome.error.as_deref();
@@ -371,7 +359,7 @@ impl Host {
         }
     }
 
-    fn set_active(&mut self, switching: Switching, active: Vec<String>, now: Now) -> Result<(), Failure> {
+    fn set_active(&mut self, switching: Switching, active: Vec<String>, now: Now) -> Result<(), Error> {
         match self.kept.wanted(&switching, &active) {
             Some(wanted) => self.link.call("pi.setActiveTools", vec![json!(wanted)], Then::Set(switching)),
             None => self.verify(switching, &active, now),
@@ -379,7 +367,7 @@ impl Host {
     }
 
     /// Pi's own list says what was done; the skills are ours to leave out.
-    fn verify(&mut self, switching: Switching, active: &[String], now: Now) -> Result<(), Failure> {
+    fn verify(&mut self, switching: Switching, active: &[String], now: Now) -> Result<(), Error> {
         if let Err(why) = switching.holds_in(active) {
             return self.switched(&switching, Err(why), now);
         }
@@ -396,7 +384,7 @@ impl Host {
         self.link.call("pi.appendEntry", entry, Then::Stored(switching))
     }
 
-    fn switched(&mut self, switching: &Switching, outcome: Result<(), String>, now: Now) -> Result<(), Failure> {
+    fn switched(&mut self, switching: &Switching, outcome: Result<(), String>, now: Now) -> Result<(), Error> {
         match switching.request() {
             Some(id) => self.requests.applied(id, outcome, &mut self.publisher, now),
             None => {
@@ -410,12 +398,12 @@ impl Host {
     }
 
     /// A command in a session that nothing is shown of.
-    fn mute(&mut self, command: &CommandCall) -> Result<(), Failure> {
+    fn mute(&mut self, command: &CommandCall) -> Result<(), Error> {
         let text = "jig-session shows nothing of this session: it is another one's child, or its bridge is outdated";
         show::text(&mut self.link, &self.mode, &command.id, text.to_owned())
     }
 
-    fn command(&mut self, command: &CommandCall) -> Result<(), Failure> {
+    fn command(&mut self, command: &CommandCall) -> Result<(), Error> {
         match command.name.as_str() {
             "session-reload" => self.link.reload(&command.id),
             "session-file" => {
@@ -436,7 +424,7 @@ impl Host {
         }
     }
 
-    fn key(&mut self, key: &Key) -> Result<(), Failure> {
+    fn key(&mut self, key: &Key) -> Result<(), Error> {
         let Some(panel) = &mut self.panel else { return self.bus.key(key, &mut self.link) };
         if key.closed == Some(true) {
             self.panel = None;
@@ -452,7 +440,9 @@ impl Host {
 }
 
 impl Service for Host {
-    fn line(&mut self, _number: u64, line: Line<'_>, now: Now) -> Result<Flow, Failure> {
+    type Error = Error;
+
+    fn line(&mut self, _number: u64, line: Line<'_>, now: Now) -> Result<Flow, Error> {
         let Line::Bytes(bytes) = line else {
             self.log.write("usage", "a line of the bridge is too long and was dropped");
             return Ok(Flow::Go);
@@ -469,7 +459,7 @@ impl Service for Host {
         Ok(if self.stage == Stage::Over { Flow::Stop } else { Flow::Go })
     }
 
-    fn tick(&mut self, now: Now) -> Result<Flow, Failure> {
+    fn tick(&mut self, now: Now) -> Result<Flow, Error> {
         if self.is_unwanted() {
             return Ok(Flow::Go);
         }

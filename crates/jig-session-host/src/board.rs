@@ -4,7 +4,7 @@ use jig_session_schema::bridge::Key;
 use jig_session_schema::bus_result::{MessageView, StatusResult};
 use jig_session_schema::time::Timestamp;
 
-use super::show;
+use crate::show;
 use jig_session_view::bus::listens;
 use jig_session_view::table::{fit, wrap};
 use jig_session_view::{ages, sanitise};
@@ -35,7 +35,7 @@ impl Scope {
 
 /// What a key asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(crate) enum Deed {
     /// Nothing but a look.
     Nothing,
     /// Close the panel.
@@ -47,7 +47,7 @@ pub(super) enum Deed {
 }
 
 /// The panel's state.
-pub(super) struct Board {
+pub(crate) struct Board {
     scope: Scope,
     status: StatusResult,
     mail: Vec<MessageView>,
@@ -64,7 +64,7 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             scope: Scope::Sessions,
             status: StatusResult::new(),
@@ -81,7 +81,7 @@ impl Board {
     }
 
     /// Shows what is there now.
-    pub(super) fn show(&mut self, status: StatusResult, mail: Vec<MessageView>, now: Timestamp) {
+    pub(crate) fn show(&mut self, status: StatusResult, mail: Vec<MessageView>, now: Timestamp) {
         self.status = status;
         self.mail = mail;
         self.now = Some(now);
@@ -89,12 +89,12 @@ impl Board {
     }
 
     /// Says one line at the bottom, until the next key.
-    pub(super) fn say(&mut self, text: String) {
+    pub(crate) fn say(&mut self, text: String) {
         self.said = text;
     }
 
     /// Takes a key or a size.
-    pub(super) fn key(&mut self, key: &Key) -> Deed {
+    pub(crate) fn key(&mut self, key: &Key) -> Deed {
         self.width = show::cells(key.width, self.width).max(20);
         self.rows = show::cells(key.rows, self.rows);
         let Some(key) = key.data.as_deref() else { return Deed::Nothing };
@@ -172,7 +172,7 @@ impl Board {
     }
 
     /// The lines of the panel; none is wider than the terminal, and no foreign character steers it.
-    pub(super) fn lines(&mut self) -> Vec<String> {
+    pub(crate) fn lines(&mut self) -> Vec<String> {
         let room = self.room();
         let mut lines = vec![self.head(), String::new()];
         match &self.open {

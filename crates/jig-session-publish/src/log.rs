@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use jig_session_atomic::{Content, EntryProblem, PrivateDir, read_file};
+use jig_session_liveness::clock;
 use jig_session_schema::limits;
 use jig_session_schema::places::Places;
 use serde_json::json;
@@ -12,20 +13,21 @@ use serde_json::json;
 const NAME: &str = "jig-session.log";
 
 /// Writes to the log. A log that cannot be written is nobody's loss.
-pub(crate) struct Log {
+#[derive(Clone, Debug)]
+pub struct Log {
     folder: PathBuf,
     command: &'static str,
 }
 
 impl Log {
     /// A log for one command; nothing is written or made yet.
-    pub(crate) fn new(places: &Places, command: &'static str) -> Self {
+    pub fn new(places: &Places, command: &'static str) -> Self {
         Self { folder: places.log.clone(), command }
     }
 
     /// Adds one line.
-    pub(crate) fn write(&self, code: &str, message: &str) {
-        let line = json!({ "at": crate::clock::wall(), "command": self.command, "code": code, "message": message });
+    pub fn write(&self, code: &str, message: &str) {
+        let line = json!({ "at": clock::wall(), "command": self.command, "code": code, "message": message });
         // The folder is made with the mode that keeps others out, and verified, before anything is put there.
         let Ok(folder) = PrivateDir::open_own(&self.folder, in_log) else { return };
         let _ = folder.append(NAME, format!("{line}\n").as_bytes(), limits::LOG_BYTES as u64);
@@ -42,7 +44,7 @@ fn in_log(name: &OsStr, content: Content<'_>) -> bool {
 ///
 /// # Errors
 /// When something stands there that is no log of ours, or it cannot be read.
-pub(crate) fn lines(places: &Places) -> Result<Vec<String>, EntryProblem> {
+pub fn lines(places: &Places) -> Result<Vec<String>, EntryProblem> {
     // A full log gets one more line of any length before it is put aside.
     match read_file(places.log_file(), 2 * limits::LOG_BYTES) {
         Ok(read) => Ok(String::from_utf8_lossy(&read.bytes).lines().map(str::to_owned).collect()),

@@ -10,11 +10,11 @@ use jig_session_schema::bridge::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::switches::Switching;
-use crate::failure::{Code, Failure};
+use crate::Error;
+use crate::switches::Switching;
 
 /// What an answer to a call is for.
-pub(super) enum Then {
+pub(crate) enum Then {
     /// Nothing.
     Nothing,
     /// Whether Pi is idle.
@@ -30,18 +30,18 @@ pub(super) enum Then {
 }
 
 /// The host's output.
-pub(super) struct Link {
+pub(crate) struct Link {
     next: u64,
     waiting: HashMap<String, Then>,
 }
 
 impl Link {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { next: 1, waiting: HashMap::new() }
     }
 
     /// Calls one of Pi's functions.
-    pub(super) fn call(&mut self, function: &str, args: Vec<Value>, then: Then) -> Result<(), Failure> {
+    pub(crate) fn call(&mut self, function: &str, args: Vec<Value>, then: Then) -> Result<(), Error> {
         let mut call = Call::new();
         if !matches!(then, Then::Nothing) {
             let id = self.next.to_string();
@@ -55,7 +55,7 @@ impl Link {
     }
 
     /// Calls one of Pi's functions in the context of a command.
-    pub(super) fn call_in(&mut self, command: &str, function: &str, args: Vec<Value>) -> Result<(), Failure> {
+    pub(crate) fn call_in(&mut self, command: &str, function: &str, args: Vec<Value>) -> Result<(), Error> {
         let mut call = Call::new();
         call.function = function.to_owned();
         call.args = args;
@@ -64,78 +64,77 @@ impl Link {
     }
 
     /// What the answer of a `return` line is for.
-    pub(super) fn returned(&mut self, id: &LineId) -> Option<Then> {
+    pub(crate) fn returned(&mut self, id: &LineId) -> Option<Then> {
         self.waiting.remove(&id.0)
     }
 
-    pub(super) fn ready(
+    pub(crate) fn ready(
         &mut self,
         tools: Vec<Value>,
         commands: Vec<CommandDefinition>,
         guard: bool,
         want: Vec<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         write(&Ready::new().tools(tools).commands(commands).guard(Some(guard)).want(want))
     }
 
-    pub(super) fn entries(&mut self) -> Result<(), Failure> {
+    pub(crate) fn entries(&mut self) -> Result<(), Error> {
         write(&EntriesQuestion::new().id(LineId("entries".to_owned())))
     }
 
-    pub(super) fn result(&mut self, id: &str, result: Value) -> Result<(), Failure> {
+    pub(crate) fn result(&mut self, id: &str, result: Value) -> Result<(), Error> {
         write(&HostResult::new().id(id.to_owned()).result(result))
     }
 
     /// As [`Link::result`]; false when Pi is gone and nobody has read it.
-    pub(super) fn delivered(&mut self, id: &str, result: Value) -> Result<bool, Failure> {
+    pub(crate) fn delivered(&mut self, id: &str, result: Value) -> Result<bool, Error> {
         written(&HostResult::new().id(id.to_owned()).result(result))
     }
 
     /// A question that cannot be answered.
-    pub(super) fn error(&mut self, id: &str, error: String) -> Result<(), Failure> {
+    pub(crate) fn error(&mut self, id: &str, error: String) -> Result<(), Error> {
         write(&HostResult::new().id(id.to_owned()).error(Some(error)))
     }
 
-    pub(super) fn skills(&mut self, hidden: Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn skills(&mut self, hidden: Vec<String>) -> Result<(), Error> {
         write(&Skills::new().hidden(hidden))
     }
 
-    pub(super) fn quiet(&mut self, files: Option<Vec<SeenFile>>) -> Result<(), Failure> {
+    pub(crate) fn quiet(&mut self, files: Option<Vec<SeenFile>>) -> Result<(), Error> {
         write(&Quiet::new().files(files))
     }
 
     /// A command is done; `text` is written to Pi's output, for a mode that has no other place for it.
-    pub(super) fn done(&mut self, id: &str, text: Option<String>) -> Result<(), Failure> {
+    pub(crate) fn done(&mut self, id: &str, text: Option<String>) -> Result<(), Error> {
         write(&Done::new().id(id.to_owned()).text(text))
     }
 
-    pub(super) fn reload(&mut self, id: &str) -> Result<(), Failure> {
+    pub(crate) fn reload(&mut self, id: &str) -> Result<(), Error> {
         write(&BridgeReload::new().id(id.to_owned()))
     }
 
-    pub(super) fn panel(&mut self, lines: Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn panel(&mut self, lines: Vec<String>) -> Result<(), Error> {
         write(&Panel::new().lines(Some(lines)))
     }
 
-    pub(super) fn close_panel(&mut self) -> Result<(), Failure> {
+    pub(crate) fn close_panel(&mut self) -> Result<(), Error> {
         write(&Panel::new().close(Some(true)))
     }
 }
 
-fn write(line: &impl Serialize) -> Result<(), Failure> {
+fn write(line: &impl Serialize) -> Result<(), Error> {
     written(line).map(|_| ())
 }
 
 /// Writes a line; false when Pi is gone.
-fn written(line: &impl Serialize) -> Result<bool, Failure> {
-    let mut text = serde_json::to_vec(line)
-        .map_err(|error| Failure::new(Code::Io, format!("cannot write a line to the bridge: {error}")))?;
+fn written(line: &impl Serialize) -> Result<bool, Error> {
+    let mut text = serde_json::to_vec(line).map_err(|error| Error::Bridge(error.into()))?;
     text.push(b'\n');
     let mut out = io::stdout().lock();
     match out.write_all(&text).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         // Pi is gone; the end of input says so next, and is what ends the host.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(Code::Io, format!("cannot write to the bridge: {error}"))),
+        Err(error) => Err(Error::Bridge(error)),
     }
 }

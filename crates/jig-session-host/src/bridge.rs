@@ -4,16 +4,16 @@ use jig_session_agents::pi::AGENT;
 use jig_session_hooks::version_numbers;
 use serde_json::{Value, json};
 
-use crate::commands::host;
+use crate::host;
 
 /// The bridge as it is shipped.
-const BRIDGE: &str = include_str!("../../../assets/pi/index.ts");
+const BRIDGE: &str = include_str!("../assets/index.ts");
 /// The lines that are filled in at installation, up to their values, which are empty in the source.
 const PROGRAM_LINE: (&str, &str) = ("const INSTALLED = ", "\"\"");
 const OFFER_LINE: (&str, &str) =
     ("const OFFER: { commands: any[]; unless: string[] } = ", "{ commands: [], unless: [] }");
 /// The bridge's text for a program.
-pub(super) fn bridge_for(program: &str) -> String {
+pub fn text(program: &str) -> String {
     // A JSON value is a TypeScript value.
     let fill = |text: String, (line, empty): (&str, &str), value: String| {
         text.replacen(&format!("{line}{empty};"), &format!("{line}{value};"), 1)
@@ -45,7 +45,7 @@ const SINCE: &[(&str, &str)] = &[
 ];
 
 /// What a version cannot do, as sentences; the last one says which versions are supported.
-pub(super) fn limits(version: &str) -> Vec<String> {
+pub fn limits(version: &str) -> Vec<String> {
     let Some(version) = version_numbers(version) else { return Vec::new() };
     let older = |than: &str| version_numbers(than).is_some_and(|than| version < than);
     let mut limits: Vec<_> = SINCE
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_program_path_survives_as_a_string_of_the_bridge() {
         for program in ["/usr/bin/jig-session", "/with \"quotes\" and \\ and \u{e4}/jig-session"] {
-            let text = bridge_for(program);
+            let text = super::text(program);
             // Only these two lines are filled in.
             let lines: Vec<_> = text.lines().zip(BRIDGE.lines()).filter(|(ours, source)| ours != source).collect();
             assert_eq!((text.lines().count(), lines.len()), (BRIDGE.lines().count(), 2));

@@ -17,7 +17,7 @@ const TICKS: Duration = Duration::from_millis(50);
 
 /// Why it is not known what a prompt would be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsure {
+pub(crate) enum Unsure {
     /// There is something to tell, or it cannot be read.
     News,
     /// A file was changed a moment ago; in another moment it is known.
@@ -26,7 +26,7 @@ pub(super) enum Unsure {
 
 /// A file as it is now. Whoever reads it looks first, and reads then: what changes in between is no longer as it was
 /// seen.
-pub(super) fn seen(path: &Path, now_ms: i64) -> Result<SeenFile, Unsure> {
+pub(crate) fn seen(path: &Path, now_ms: i64) -> Result<SeenFile, Unsure> {
     let at = match fs::metadata(path) {
         Ok(found) => Some(i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -45,7 +45,7 @@ pub(super) fn seen(path: &Path, now_ms: i64) -> Result<SeenFile, Unsure> {
 
 /// What the bridge was told last, and when it is to be looked at again.
 #[derive(Default)]
-pub(super) struct Quiet {
+pub(crate) struct Quiet {
     told: Option<Vec<SeenFile>>,
     due: bool,
     again: Option<Duration>,
@@ -53,30 +53,30 @@ pub(super) struct Quiet {
 
 impl Quiet {
     /// The answer may have become another one, or a certain one.
-    pub(super) fn ask_again(&mut self) {
+    pub(crate) fn ask_again(&mut self) {
         self.due = true;
     }
 
     /// Whether all is still as the bridge was told: then nothing need be read again.
-    pub(super) fn holds(&self, now_ms: i64) -> bool {
+    pub(crate) fn holds(&self, now_ms: i64) -> bool {
         let is_as_told = |file: &SeenFile| seen(Path::new(&file.path), now_ms).as_ref() == Ok(file);
         self.told.as_ref().is_some_and(|files| files.iter().all(is_as_told))
     }
 
     /// After every batch of lines, and at the deadline: whether the files are to be looked at now. A prompt that comes
     /// in the middle of a run is part of it.
-    pub(super) fn is_due(&mut self, idle: bool, now: Duration) -> bool {
+    pub(crate) fn is_due(&mut self, idle: bool, now: Duration) -> bool {
         self.due |= self.again.take_if(|at| now >= *at).is_some();
         idle && std::mem::take(&mut self.due)
     }
 
     /// When the files are looked at again by themselves.
-    pub(super) fn deadline(&self) -> Option<Duration> {
+    pub(crate) fn deadline(&self) -> Option<Duration> {
         self.again
     }
 
     /// What the bridge is to be told; `None` when it knows, or will find out from the files.
-    pub(super) fn news(
+    pub(crate) fn news(
         &mut self,
         files: Result<Vec<SeenFile>, Unsure>,
         now: Duration,

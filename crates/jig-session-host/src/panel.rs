@@ -3,7 +3,7 @@
 use jig_session_schema::bridge::Key;
 use jig_session_schema::status::Status;
 
-use super::show;
+use crate::show;
 
 /// Rows that are left to Pi around the panel.
 const AROUND: usize = 8;
@@ -13,7 +13,7 @@ const SCROLL: &[(&str, isize)] =
 /// Keys that close it.
 const CLOSE: &[&str] = &["q", "\u{1b}", "\r", "\n"];
 
-pub(super) struct ContextPanel {
+pub(crate) struct ContextPanel {
     status: Option<Status>,
     width: usize,
     rows: usize,
@@ -22,12 +22,12 @@ pub(super) struct ContextPanel {
 
 impl ContextPanel {
     /// Shows the context as it is now.
-    pub(super) fn new(status: Option<&Status>) -> Self {
+    pub(crate) fn new(status: Option<&Status>) -> Self {
         Self { status: status.cloned(), width: show::WIDTH, rows: 24, top: 0 }
     }
 
     /// Takes a key or a size; false: the panel is to be closed.
-    pub(super) fn key(&mut self, key: &Key) -> bool {
+    pub(crate) fn key(&mut self, key: &Key) -> bool {
         self.width = show::cells(key.width, self.width);
         self.rows = show::cells(key.rows, self.rows);
         let Some(key) = &key.data else { return true };
@@ -41,7 +41,7 @@ impl ContextPanel {
     }
 
     /// What fits.
-    pub(super) fn lines(&mut self) -> Vec<String> {
+    pub(crate) fn lines(&mut self) -> Vec<String> {
         let all = show::context(self.status.as_ref(), self.width, true);
         let room = self.rows.saturating_sub(AROUND).max(4);
         self.top = self.top.min(all.len().saturating_sub(room));

@@ -1,0 +1,12 @@
+//! `jig-session host`: the other end of Pi's bridge, on stdio.
+
+use crate::app::App;
+use crate::failure::{Exit, Outcome};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
+    jig_session_host::run(&app.environment())?;
+    Ok(Exit::OK)
+}
