@@ -35,6 +35,8 @@ pub struct Agent {
     pub mcp: Option<Mcp>,
     /// How a program is called at its events.
     pub hooks: Hooks,
+    /// How it is seen that our plugin is installed in it, by its own plugin command; none where there is no such plugin.
+    pub packaged: Option<Packaged>,
     /// What each event of its hooks means; one that is not here means nothing. Case and what joins the words of an
     /// event's name do not count.
     pub meanings: &'static [(&'static str, Meaning)],
@@ -129,6 +131,56 @@ impl Hooks {
         match self {
             Self::Commands(commands) => Some(commands),
             Self::None | Self::Plugin(_) => None,
+        }
+    }
+}
+
+/// Our plugin in an agent that installs plugins by itself. The plugin and what `hooks install` writes bring the same
+/// events, so that an agent has one or the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Packaged {
+    /// The file in which the agent keeps what is installed.
+    pub file: File,
+    /// How the plugin stands in it.
+    pub form: PackagedForm,
+    /// The agent's own command that installs it.
+    pub install: &'static str,
+    /// The agent's own command that removes it.
+    pub remove: &'static str,
+}
+
+/// How an installed plugin stands in an agent's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackagedForm {
+    /// A member `jig-session@MARKETPLACE` of this object, which is `true` or says `enabled = true`.
+    Enabled(&'static str),
+    /// A text of this list, the name of a package, perhaps with its version.
+    Listed(&'static str, &'static str),
+    /// The file itself is part of the plugin.
+    There,
+}
+
+impl PackagedForm {
+    /// Whether the plugin is installed, by the file's content.
+    #[must_use]
+    pub fn is_in(self, content: &Value) -> bool {
+        match self {
+            Self::There => true,
+            Self::Enabled(object) => content[object].as_object().is_some_and(|plugins| {
+                plugins.iter().any(|(name, state)| {
+                    name.split('@').next() == Some("jig-session") && (state == true || state["enabled"] == true)
+                })
+            }),
+            Self::Listed(list, package) => content[list].as_array().is_some_and(|entries| {
+                // An entry is a name, or an object or a list that begins with one.
+                let name = |entry: &Value| {
+                    [entry, &entry["source"], &entry[0]].into_iter().find_map(|name| name.as_str().map(str::to_owned))
+                };
+                entries
+                    .iter()
+                    .filter_map(name)
+                    .any(|name| name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('@')))
+            }),
         }
     }
 }

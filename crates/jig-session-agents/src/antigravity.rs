@@ -35,6 +35,7 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["PreInvocation"], end: &["Stop"] },
     }),
+    packaged: None,
     meanings: MEANINGS,
     notifications: &[],
     questions: &[],

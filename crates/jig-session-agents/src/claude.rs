@@ -5,7 +5,10 @@ use jig_session_schema::status::{Reason, State};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
-use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, ProcessRecord, Program, Seen, Turns};
+use crate::agent::{
+    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, ProcessRecord, Program, Seen,
+    Turns,
+};
 use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line};
 use crate::file::{File, Folder};
 use crate::forms;
@@ -62,6 +65,12 @@ pub const AGENT: Agent = Agent {
         }),
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
+    }),
+    packaged: Some(Packaged {
+        file: File { folder: FOLDER, name: "settings.json" },
+        form: PackagedForm::Enabled("enabledPlugins"),
+        install: "claude plugin install jig-session --marketplace jig-session/jig-session",
+        remove: "claude plugin uninstall jig-session@jig-session",
     }),
     meanings: forms::MEANINGS,
     notifications: &[

@@ -17,6 +17,7 @@ pub const AGENT: Agent = Agent {
     folder: None,
     mcp: None,
     hooks: Hooks::None,
+    packaged: None,
     meanings: &[],
     notifications: &[],
     questions: &[],

@@ -3,7 +3,7 @@
 use jig_session_schema::event::{Event, UsageEvent, UsageMode};
 use jig_session_schema::status::{Reason, State};
 
-use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Program, Seen, Turns};
+use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Seen, Turns};
 use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
@@ -46,6 +46,12 @@ pub const AGENT: Agent = Agent {
         guard: Some(Guard { event: "PreToolUse", matcher: Some("apply_patch|Edit|Write") }),
         trust: Some("Codex runs new hooks once you trust them: open /hooks in it"),
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
+    }),
+    packaged: Some(Packaged {
+        file: File { folder: FOLDER, name: "config.toml" },
+        form: PackagedForm::Enabled("plugins"),
+        install: "codex plugin marketplace add jig-session/jig-session && codex plugin add jig-session@jig-session",
+        remove: "codex plugin remove jig-session@jig-session",
     }),
     meanings: forms::MEANINGS,
     notifications: &[],

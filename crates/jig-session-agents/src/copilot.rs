@@ -4,7 +4,9 @@ use jig_session_schema::event::{Event, ToolOutcome, TurnOutcome};
 use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
-use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
+use crate::agent::{
+    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Replies, Seen, Turns,
+};
 use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, model, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
@@ -48,6 +50,12 @@ pub const AGENT: Agent = Agent {
         guard: Some(Guard { event: "PreToolUse", matcher: Some("Edit|Write|Create") }),
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit", "userPromptSubmitted"], end: &["Stop", "agentStop"] },
+    }),
+    packaged: Some(Packaged {
+        file: File { folder: FOLDER, name: "settings.json" },
+        form: PackagedForm::Enabled("enabledPlugins"),
+        install: "copilot plugin marketplace add jig-session/jig-session && copilot plugin install jig-session@jig-session",
+        remove: "copilot plugin uninstall jig-session",
     }),
     meanings: MEANINGS,
     notifications: &[

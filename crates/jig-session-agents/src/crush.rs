@@ -49,6 +49,7 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["TurnStart"], end: &["TurnEnd"] },
     }),
+    packaged: None,
     meanings: MEANINGS,
     notifications: &[],
     questions: &[],

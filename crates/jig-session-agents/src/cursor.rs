@@ -36,6 +36,7 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["beforeSubmitPrompt"], end: &["stop"] },
     }),
+    packaged: None,
     meanings: MEANINGS,
     notifications: &[],
     questions: &[],

@@ -43,6 +43,7 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    packaged: None,
     meanings: forms::MEANINGS,
     notifications: &[
         ("permission_prompt", Notice::Waits(Reason::APPROVAL)),

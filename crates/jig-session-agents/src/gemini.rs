@@ -4,7 +4,9 @@ use jig_session_schema::event::{Event, ToolOutcome, TurnOutcome};
 use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
-use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Replies, Seen, Turns};
+use crate::agent::{
+    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Replies, Seen, Turns,
+};
 use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, model, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
@@ -44,6 +46,12 @@ pub const AGENT: Agent = Agent {
         guard: Some(Guard { event: "BeforeTool", matcher: Some("write_file|replace") }),
         trust: None,
         turns: Turns { prompt: &["BeforeAgent"], end: &["AfterAgent"] },
+    }),
+    packaged: Some(Packaged {
+        file: File { folder: FOLDER, name: "extensions/jig-session/gemini-extension.json" },
+        form: PackagedForm::There,
+        install: "gemini extensions install PATH/plugins/gemini",
+        remove: "gemini extensions uninstall jig-session",
     }),
     meanings: MEANINGS,
     notifications: &[("ToolPermission", Notice::Asks)],

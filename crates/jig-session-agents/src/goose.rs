@@ -41,6 +41,7 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    packaged: None,
     meanings: forms::MEANINGS,
     notifications: &[],
     questions: &[],

@@ -29,8 +29,8 @@ pub mod pi;
 pub mod qwen;
 
 pub use agent::{
-    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Moment, Plugin, ProcessRecord, Program, Replies, Seen,
-    Turns,
+    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Moment, Packaged, PackagedForm, Plugin, ProcessRecord,
+    Program, Replies, Seen, Turns,
 };
 pub use edits::{Edit, written};
 pub use evidence::{About, Evidence, Figures, Finding, Place, TAIL, reconciled};

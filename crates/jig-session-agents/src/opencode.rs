@@ -3,7 +3,7 @@
 use jig_session_schema::event::{ToolOutcome, TurnOutcome};
 use serde_json::json;
 
-use crate::agent::{Agent, Hooks, Mcp, McpForm, Plugin, Program, Replies, Seen};
+use crate::agent::{Agent, Hooks, Mcp, McpForm, Packaged, PackagedForm, Plugin, Program, Replies, Seen};
 use crate::file::{File, Folder};
 use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
@@ -27,6 +27,12 @@ pub const AGENT: Agent = Agent {
         file: File { folder: FOLDER, name: "plugins/jig-session.js" },
         project: Some(".opencode/plugins/jig-session.js"),
         mark: "jig-session.opencode",
+    }),
+    packaged: Some(Packaged {
+        file: File { folder: FOLDER, name: "opencode.json" },
+        form: PackagedForm::Listed("plugin", "jig-session-opencode"),
+        install: "\"plugin\": [\"jig-session-opencode\"] in opencode.json",
+        remove: "take jig-session-opencode out of opencode.json",
     }),
     meanings: MEANINGS,
     notifications: &[],

@@ -49,6 +49,7 @@ pub const AGENT: Agent = Agent {
         trust: None,
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
+    packaged: None,
     meanings: forms::MEANINGS,
     notifications: &[("permission_prompt", Notice::Asks), ("idle_prompt", Notice::Idle)],
     questions: &["ask_user_question"],

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::change::{Change, Content, Part, Target, changes};
 use crate::command::{is_hook, program_of, unwrap_statusline};
+use crate::package::{covered, packaged};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ pub fn apply(deed: Deed, agent: &Agent, parts: &[Part], target: &Target<'_>) -> 
     let mut rows: Vec<HooksEntry> = Vec::new();
     let keep = target.project.unwrap_or(target.home);
     let states: Vec<_> = all.iter().map(state).collect();
+    let plugin = packaged(agent, target).filter(|_| deed != Deed::Uninstall);
     for (index, (change, before)) in all.iter().zip(states).enumerate() {
         // Entries that go from one file go together, so that a file made for them is known as such.
         let first = all.iter().position(|other| other.path == change.path) == Some(index);
@@ -59,15 +61,17 @@ pub fn apply(deed: Deed, agent: &Agent, parts: &[Part], target: &Target<'_>) -> 
             Deed::Uninstall => all.iter().filter(|other| other.path == change.path).collect(),
             Deed::Install | Deed::Status => vec![change],
         };
+        let by_plugin = plugin.as_ref().and_then(|plugin| covered(change.part, plugin));
         let outcome = match deed {
             Deed::Status => before,
+            Deed::Install if by_plugin.is_some() => before,
             Deed::Install => before.and_then(|state| installed(change, state)),
             Deed::Uninstall => before.and_then(|state| {
                 let removed = if first { removed(&together, keep) } else { Ok(()) };
                 removed.map(|()| if state == HooksState::ABSENT { state } else { HooksState::REMOVED })
             }),
         };
-        rows.push(row(change, outcome));
+        rows.push(beside_plugin(deed, row(change, outcome), by_plugin));
     }
     summed(rows)
 }
@@ -99,6 +103,22 @@ fn summed(rows: Vec<HooksEntry>) -> Vec<HooksEntry> {
         }
     }
     out
+}
+
+/// The row of a part that the agent's own plugin brings already.
+fn beside_plugin(deed: Deed, mut row: HooksEntry, by_plugin: Option<String>) -> HooksEntry {
+    let Some(why) = by_plugin.filter(|_| row.problem.is_none()) else { return row };
+    let stands = row.state == HooksState::INSTALLED || row.state == HooksState::OUTDATED;
+    match deed {
+        Deed::Install => row.state = HooksState::REFUSED,
+        Deed::Status if !stands => row.state = HooksState::PLUGIN,
+        // Both are there: every event comes twice.
+        Deed::Status | Deed::Uninstall => {}
+    }
+    if deed == Deed::Install || stands {
+        row.problem = Some(why);
+    }
+    row
 }
 
 fn row(change: &Change, outcome: Result<HooksState, Problem>) -> HooksEntry {

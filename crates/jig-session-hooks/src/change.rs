@@ -161,7 +161,7 @@ fn beside(part: Part, commands: &CommandHooks, path: &Path) -> Vec<Change> {
     commands.beside.iter().map(file).collect()
 }
 
-fn entries(agent: &Agent, part: Part, commands: &CommandHooks, program: &str) -> Vec<Entry> {
+pub(crate) fn entries(agent: &Agent, part: Part, commands: &CommandHooks, program: &str) -> Vec<Entry> {
     let name = agent.name;
     let mut all: Vec<Entry> = match part {
         Part::Session => commands

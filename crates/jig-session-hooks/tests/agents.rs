@@ -51,6 +51,34 @@ fn with_parts() -> impl Iterator<Item = (&'static Agent, Vec<Part>)> {
 }
 
 #[test]
+fn beside_the_agents_own_plugin_nothing_is_installed_twice() {
+    let claude = jig_session_agents::named("claude").unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let target = target(home.path(), PROGRAM);
+    let settings = home.path().join(".claude/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let text = "{\n  // mine\n  \"enabledPlugins\": { \"jig-session@jig-session\": true }\n}\n";
+    fs::write(&settings, text).unwrap();
+    let parts = [Part::Session, Part::Guard];
+    assert_eq!(states(&apply(Deed::Status, claude, &parts, &target)), ["plugin", "absent"]);
+    let rows = apply(Deed::Install, claude, &parts, &target);
+    // The guard is no part of the plugin.
+    assert_eq!(states(&rows), ["refused", "installed"]);
+    assert!(rows[0].problem.as_ref().unwrap().contains("claude plugin uninstall jig-session@jig-session"));
+    assert_eq!(states(&apply(Deed::Uninstall, claude, &parts, &target)), ["absent", "removed"]);
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+
+    // The hooks were there first: both are named.
+    fs::write(&settings, "{}").unwrap();
+    apply(Deed::Install, claude, &[Part::Session], &target);
+    let with_hooks = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, with_hooks.replacen('{', "{ \"enabledPlugins\": { \"jig-session@x\": true },", 1)).unwrap();
+    let rows = apply(Deed::Status, claude, &[Part::Session], &target);
+    assert_eq!(states(&rows), ["installed"]);
+    assert!(rows[0].problem.as_ref().unwrap().contains("twice"));
+}
+
+#[test]
 fn every_agent_is_installed_once_and_leaves_nothing() {
     for (agent, parts) in with_parts() {
         let home = tempfile::tempdir().unwrap();

@@ -77,6 +77,8 @@ open_words! {
         INSTALLED = "installed",
         /// Of another version, or not all of it.
         OUTDATED = "outdated",
+        /// Nothing of ours in this file: the agent's own plugin brings the part.
+        PLUGIN = "plugin",
         /// It was installed already: nothing was changed.
         UNCHANGED = "unchanged",
         /// It was brought up to date.

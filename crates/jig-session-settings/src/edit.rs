@@ -110,6 +110,18 @@ pub fn current(text: &str, format: Format, entries: &[Entry]) -> Result<Option<V
     Ok(None)
 }
 
+/// The whole file as a value; an empty object for a file without one.
+///
+/// # Errors
+/// [`Refusal`]: the file is not understood.
+pub fn read(text: &str, format: Format) -> Result<Value, Refusal> {
+    let body = split_bom(text).1;
+    Ok(match format {
+        Format::Json => Json::parse(body)?.value(),
+        Format::Toml => toml::value(&toml::parse(body)?),
+    })
+}
+
 /// The entries as a file of their own, for a person to copy.
 pub fn render(format: Format, entries: &[Entry]) -> String {
     install(None, format, entries).unwrap_or_default()

@@ -48,6 +48,11 @@ impl<'t> Json<'t> {
         Ok(Self { text, root: parsed.map_err(|error| invalid(error.to_string()))?.value })
     }
 
+    /// The whole text as a value.
+    pub(crate) fn value(&self) -> Value {
+        self.root.as_ref().map_or_else(|| Value::Object(serde_json::Map::new()), value_of)
+    }
+
     /// The root object; `None` for a text without a value.
     pub(crate) fn root(&self) -> Result<Option<&ast::Object<'t>>, Refusal> {
         match &self.root {

@@ -13,7 +13,7 @@ mod json;
 mod refusal;
 mod toml;
 
-pub use edit::{current, install, render, status, uninstall};
+pub use edit::{current, install, read, render, status, uninstall};
 pub use entry::{ElementValue, Entry, Format, Presence};
 pub use file::{ConfigFile, FileError};
 pub use refusal::Refusal;

@@ -25,6 +25,11 @@ pub(crate) fn edited(
     Ok(if lines > 0 && text.matches("\r\n").count() == lines { now.replace('\n', "\r\n") } else { now })
 }
 
+/// The whole document as a JSON value.
+pub(crate) fn value(document: &DocumentMut) -> Value {
+    json(document.as_item())
+}
+
 /// What stands at a key, as a JSON value.
 pub(crate) fn get(document: &DocumentMut, parents: &[String], name: &str) -> Result<Option<Value>, Refusal> {
     let mut table: &dyn TableLike = document.as_table();

@@ -53,6 +53,7 @@ const STEPS: &[Step] = &[
     ("tools", crate::tools::install),
     ("tests", tests),
     ("schemas", || whole("cargo xtask schemas --check", xtask(&["schemas", "--check"]))),
+    ("plugins", || whole("cargo xtask plugins --check", xtask(&["plugins", "--check"]))),
     ("package", package),
     ("release", || whole("cargo build --release", cargo(&["build", "--quiet", "--release", "-p", "jig-session"]))),
     ("install", install),

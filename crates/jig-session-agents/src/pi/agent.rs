@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::agent::{Agent, Hooks, Plugin, Program, Replies, Seen};
+use crate::agent::{Agent, Hooks, Packaged, PackagedForm, Plugin, Program, Replies, Seen};
 use crate::file::{File, Folder};
 use crate::payload::{Field, PayloadForm};
 
@@ -26,6 +26,12 @@ pub const AGENT: Agent = Agent {
         file: File { folder: FOLDER, name: "extensions/jig-session/index.ts" },
         project: None,
         mark: "Symbol.for(\"jig-session.bridge\")",
+    }),
+    packaged: Some(Packaged {
+        file: File { folder: FOLDER, name: "settings.json" },
+        form: PackagedForm::Listed("packages", "npm:jig-session-pi"),
+        install: "pi install npm:jig-session-pi",
+        remove: "pi remove npm:jig-session-pi",
     }),
     meanings: &[],
     notifications: &[],
