@@ -5,6 +5,7 @@ mod bench;
 mod e2e;
 mod faults;
 mod fuzz;
+mod package;
 mod plugins;
 mod run;
 mod schemas;
@@ -22,6 +23,11 @@ const TASKS: &[Task] = &[
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
     ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),
     ("fuzz", "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each", fuzz::fuzz),
+    (
+        "package",
+        "what can be built here of a release: static program, .deb, npm packages, schemas; each tried",
+        package::run_all,
+    ),
     ("plugins", "write the plugins of agents from the table of agents, or --check them", plugins::run_all),
     ("e2e", "the program against a real agent: pi", e2e::run_all),
 ];

@@ -39,6 +39,31 @@ fn the_printed_schema_is_the_committed_one() {
 }
 
 #[test]
+fn all_schemas_are_written_as_they_are_committed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let place = tempfile::tempdir().expect("a folder");
+    let all = place.path().join("vendored/jig");
+    let output = run(&["schema", "--all", &all.to_string_lossy()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for format in jig_session_schema::formats::FORMATS {
+        for side in [jig_session_schema::shape::Side::Reader, jig_session_schema::shape::Side::Writer] {
+            let name = format.schema_file(side);
+            assert_eq!(fs::read(all.join(&name)).expect(&name), fs::read(folder.join(&name)).expect(&name), "{name}");
+        }
+    }
+    let version = fs::read_to_string(all.join("VERSION")).expect("the version");
+    assert_eq!(version.trim_end(), env!("CARGO_PKG_VERSION"));
+    // A second time it is brought up to date.
+    assert!(run(&["schema", "--all", &all.to_string_lossy()]).status.success());
+}
+
+#[test]
+fn a_format_is_found_without_its_version() {
+    assert_eq!(run(&["schema", "status"]).stdout, run(&["schema", "status.v1"]).stdout);
+    assert_eq!(run(&["schema", "--writer", "bus-record"]).status.code(), Some(4), "no such format");
+}
+
+#[test]
 fn every_format_is_listed_and_an_unknown_one_is_named() {
     let list = String::from_utf8(run(&["schema"]).stdout).expect("text");
     for format in jig_session_schema::formats::FORMATS {
