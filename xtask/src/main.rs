@@ -7,6 +7,7 @@ mod faults;
 mod fuzz;
 mod package;
 mod plugins;
+mod release_check;
 mod run;
 mod schemas;
 mod test;
@@ -20,6 +21,11 @@ type Task = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<ExitCod
 const TASKS: &[Task] = &[
     ("bench", "speed and memory against the shortest straight code; --write makes docs/performance.md", bench::run_all),
     ("test", "all checks and tests; with CI=true it also installs what they need", test::run_all),
+    (
+        "release-check",
+        "what is checked before a release only; record makes today's types the baseline",
+        release_check::run_all,
+    ),
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
     ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),
     ("fuzz", "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each", fuzz::fuzz),
@@ -40,7 +46,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     run::say("tasks:");
     for (task, about, _) in TASKS {
-        run::say(&format!("  cargo xtask {task:8} {about}"));
+        run::say(&format!("  cargo xtask {task:13} {about}"));
     }
     Ok(if name == "help" { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }

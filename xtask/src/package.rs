@@ -11,7 +11,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::run::{cargo, root, run, say, target};
-use crate::test::Found;
+use crate::test::Tally;
 
 /// The target that is built here. The others of `dist-workspace.toml` are not: musl, arm64 and macOS need their own
 /// toolchains.
@@ -28,10 +28,10 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 /// Builds and tries everything.
-pub(crate) fn check() -> anyhow::Result<Found> {
+pub(crate) fn check() -> anyhow::Result<Tally> {
     let place = target().join("packages");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
-    let mut found = Found::default();
+    let mut found = Tally::default();
     let program = static_program()?;
     let size = fs::metadata(&program).context("the program was not built")?.len();
     say(&format!("    static program: {} KiB", size / 1024));
@@ -54,7 +54,7 @@ fn static_program() -> anyhow::Result<PathBuf> {
 }
 
 /// In a root that holds nothing else, it starts, publishes and reads.
-fn alone(program: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn alone(program: &Path, found: &mut Tally) -> anyhow::Result<()> {
     let root = fresh(&target().join("empty-root"))?;
     fs::copy(program, root.join(NAME)).context("cannot copy the program")?;
     for args in [&["--version"][..], &["ls", "--json"], &["schema", "status.v1"], &["doctor"]] {
@@ -80,7 +80,7 @@ fn version() -> anyhow::Result<String> {
 }
 
 /// The Debian package: made, installed into a root of its own, run there, removed.
-fn debian(program: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn debian(program: &Path, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     if run(Command::new("dpkg-deb").arg("--version"), |_| false).is_err() {
         found.skipped.push("the Debian package: dpkg-deb is missing (apt-get install dpkg)".to_owned());
         return Ok(());
@@ -134,7 +134,7 @@ fn debian(program: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()>
 
 /// npm: one package with a dependency a platform that npm picks by system and processor, and no script that runs at
 /// the installation.
-fn npm_program(program: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn npm_program(program: &Path, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     if run(Command::new("npm").arg("--version"), |_| false).is_err() {
         found.skipped.push("the npm package: npm is missing".to_owned());
         return Ok(());
@@ -221,7 +221,7 @@ process.exit(status ?? 1);
 "#;
 
 /// The packages that OpenCode and Pi load.
-fn npm_plugins(place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn npm_plugins(place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     for name in ["opencode", "pi"] {
         let tarball = pack(&root().join("plugins").join(name), place)?;
         found.check(tarball.is_file(), format!("the npm package of the plugin for {name}"));
@@ -238,7 +238,7 @@ fn pack(folder: &Path, place: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// The bundle of schemas that readers vendor, with the version it is of.
-fn schemas(program: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn schemas(program: &Path, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     let version = version()?;
     let name = format!("{NAME}-schemas-{version}");
     let bundle = fresh(&target().join("bundle"))?.join(&name);

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::run::{Ran, ask, in_ci, run, target};
 use crate::test::packages::apt_install;
-use crate::test::{Found, missing};
+use crate::test::{Tally, missing};
 
 /// Python packages of the tests, with their versions.
 pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1", "mcp==2.3.0"];
@@ -17,8 +17,8 @@ pub(crate) const PYTHON: &[&str] = &["jsonschema==4.25.1", "mcp==2.3.0"];
 pub(crate) const NODE: &[&str] = &["ajv@8.17.1"];
 
 /// The step of the test command: each tool is there, or what is missing is named.
-pub(crate) fn install() -> anyhow::Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn install() -> anyhow::Result<Tally> {
+    let mut found = Tally::default();
     for (name, installed) in [("Python's jsonschema", python_venv(PYTHON)), ("ajv", npm(NODE))] {
         match installed {
             Ok(_) => found.passed += 1,

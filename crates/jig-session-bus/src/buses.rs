@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use jig_session_atomic::{MARK, PrivateDir};
 use jig_session_git::Error as GitError;
-use jig_session_schema::bus::{BusFolder, BusPlace, Record};
+use jig_session_schema::bus::{BusFolder, BusLocation, Record};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::limits::BUS_FILE_BYTES;
 
@@ -127,9 +127,9 @@ impl<'w> Buses<'w> {
         (bus != here && there != repo.common && identity(there) == Some(bus)).then_some(here)
     }
 
-    fn place(&self, key: &str) -> Option<BusPlace> {
+    fn place(&self, key: &str) -> Option<BusLocation> {
         let dir = self.folder(key)?;
-        BusPlace::read(&dir.read(PLACE, BUS_FILE_BYTES).ok()?.bytes).ok().map(|read| read.value)
+        BusLocation::read(&dir.read(PLACE, BUS_FILE_BYTES).ok()?.bytes).ok().map(|read| read.value)
     }
 
     /// The folder of one bus.
@@ -227,11 +227,11 @@ impl Bus<'_> {
     pub(crate) fn note_place(&self) -> Result<(), Error> {
         let dir = self.dir()?;
         let common = self.repo.common.to_string_lossy().into_owned();
-        let known = dir.read(PLACE, BUS_FILE_BYTES).ok().and_then(|read| BusPlace::read(&read.bytes).ok());
+        let known = dir.read(PLACE, BUS_FILE_BYTES).ok().and_then(|read| BusLocation::read(&read.bytes).ok());
         if known.is_none_or(|known| known.value.path != common)
             && let Some((device, inode)) = identity(&self.repo.common)
         {
-            dir.write(PLACE, &store::bytes(&BusPlace::new().path(common).device(device).inode(inode)))?;
+            dir.write(PLACE, &store::bytes(&BusLocation::new().path(common).device(device).inode(inode)))?;
         }
         Ok(())
     }

@@ -84,8 +84,8 @@ impl<'w> Lives<'w> {
 /// Milliseconds after which a member without a beat is stale.
 fn ttl_ms(record: &Record) -> u64 {
     match record.beat {
-        Beat::Calls => limits::TTL_CALLS_MS,
         Beat::Timer => limits::TTL_TIMER_MS,
+        _ => limits::TTL_CALLS_MS,
     }
 }
 

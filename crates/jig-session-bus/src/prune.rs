@@ -97,7 +97,7 @@ impl Bus<'_> {
             Some(member) => match member.state {
                 State::Live => true,
                 State::Gone => false,
-                State::Stale => !is_spent(member),
+                _ => !is_spent(member),
             },
             // A record that cannot be read now may be its owner's.
             None => look.sessions.iter().any(|file| {

@@ -1,7 +1,7 @@
 //! Marks that a member keeps in its own inbox: what it was told, and what it has just sent.
 
 use jig_session_atomic::PrivateDir;
-use jig_session_schema::bus::{Record, Removed, Told, WakeMark};
+use jig_session_schema::bus::{DeliveryMark, Record, Removed, WakeMark};
 use jig_session_schema::names;
 use jig_session_schema::time::Timestamp;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(crate) fn told_ms(inbox: &PrivateDir) -> Option<u64> {
 }
 
 pub(crate) fn read(inbox: &PrivateDir) -> Mark {
-    let Some(told) = inbox.read(TOLD, 65_536).ok().and_then(|read| Told::read(&read.bytes).ok()) else {
+    let Some(told) = inbox.read(TOLD, 65_536).ok().and_then(|read| DeliveryMark::read(&read.bytes).ok()) else {
         return Mark::default();
     };
     let wakes = told.value.wakes.into_iter();
@@ -73,7 +73,7 @@ impl Bus<'_> {
         let inbox = self.inbox_made(id)?;
         let mark = read(&inbox);
         let now = self.world.now().wall_ms;
-        let mut told = Told::new();
+        let mut told = DeliveryMark::new();
         let newest = mark.last.filter(|known| known.as_str() > last);
         told.last = Some(newest.unwrap_or_else(|| last.to_owned()));
         let wakes = wake::with_wake(&mark.wakes, woke, now);
@@ -90,7 +90,7 @@ impl Bus<'_> {
         let Some(inbox) = self.inbox_looked(id)? else { return Ok(()) };
         let mark = read(&inbox);
         if !mark.wakes.is_empty() {
-            inbox.write(TOLD, &store::bytes(&Told::new().last(mark.last)))?;
+            inbox.write(TOLD, &store::bytes(&DeliveryMark::new().last(mark.last)))?;
         }
         Ok(())
     }

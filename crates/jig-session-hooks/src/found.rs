@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use jig_session_agents::Agent;
 use jig_session_atomic::read_file;
-use jig_session_schema::hooks::FoundProgram;
+use jig_session_schema::hooks::InstalledProgram;
 
 /// How long `AGENT --version` may take: some load a whole Node program.
 const VERSION_WAIT: Duration = Duration::from_secs(10);
@@ -16,10 +16,10 @@ const PACKAGE_BYTES: usize = 1 << 20;
 
 /// The agent's program on a PATH, with its version.
 #[must_use]
-pub fn found(agent: &Agent, path: &OsStr) -> Option<FoundProgram> {
+pub fn found(agent: &Agent, path: &OsStr) -> Option<InstalledProgram> {
     let program = agent.program.names.iter().find_map(|name| on_path(path, Path::new(name)))?;
     let version = package_version(agent, &program).or_else(|| own_version(&program));
-    let mut found = FoundProgram::new().path(program.to_string_lossy().into_owned());
+    let mut found = InstalledProgram::new().path(program.to_string_lossy().into_owned());
     found.version = version;
     Some(found)
 }

@@ -158,7 +158,7 @@ pub fn rank(status: PaneStatus) -> u8 {
         PaneStatus::Active => 0,
         PaneStatus::NeedsAttention => 1,
         PaneStatus::Idle => 2,
-        PaneStatus::Dead => 3,
+        _ => 3,
     }
 }
 

@@ -163,7 +163,7 @@ fn word(status: Option<&Status>) -> &str {
     match (&status.attention, status.state) {
         (Some(attention), _) => attention.reason.as_str(),
         (None, State::Busy) => "busy",
-        (None, State::Idle) => "idle",
+        (None, _) => "idle",
     }
 }
 

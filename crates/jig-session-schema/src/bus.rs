@@ -221,7 +221,7 @@ record! {
 
 record! {
     /// Where the folder of a bus is: `repo.json`, a hint by which the bus of a moved folder is found.
-    pub struct BusPlace {
+    pub struct BusLocation {
         /// The version of this format: 1.
         version schema: Tag = "schema" is 1,
         /// The repository's common folder, as in `bus.json`, where it was last.
@@ -235,7 +235,7 @@ record! {
 
 record! {
     /// What a listening member has been told: `inbox/<name>/.told`.
-    pub struct Told {
+    pub struct DeliveryMark {
         /// The version of this format: 1.
         version schema: Tag = "schema" is 1,
         /// The newest message told.

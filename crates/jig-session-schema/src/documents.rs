@@ -258,25 +258,25 @@ record! {
         /// The version of this document: 1.
         version schema: Tag = "schema" is 1,
         /// The state folder.
-        needed state_dir: Place = "stateDir",
+        needed state_dir: PathEntry = "stateDir",
         /// Status files.
-        needed sessions: Place = "sessions",
+        needed sessions: PathEntry = "sessions",
         /// Request files.
-        needed requests: Place = "requests",
+        needed requests: PathEntry = "requests",
         /// The bus.
-        needed bus: Place = "bus",
+        needed bus: PathEntry = "bus",
         /// The log.
-        needed log: Place = "log",
+        needed log: PathEntry = "log",
         /// pi-king's status files.
-        needed king: Place = "king",
+        needed king: PathEntry = "king",
         /// The configuration file.
-        needed config: Place = "config",
+        needed config: PathEntry = "config",
     }
 }
 
 record! {
     /// One place.
-    pub struct Place {
+    pub struct PathEntry {
         /// Its path.
         required path: String = "path",
         /// The same with links followed; null when it is not there.
@@ -294,7 +294,7 @@ record! {
         /// What was removed.
         needed removed: Vec<Pruned> = "removed",
         /// What was kept.
-        needed kept: Vec<Kept> = "kept",
+        needed kept: Vec<RetainedFile> = "kept",
     }
 }
 
@@ -310,7 +310,7 @@ record! {
 
 record! {
     /// A file that was kept.
-    pub struct Kept {
+    pub struct RetainedFile {
         /// The file.
         required path: String = "path",
         /// Why.

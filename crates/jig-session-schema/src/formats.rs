@@ -8,6 +8,7 @@ use crate::shape::{Shape, Side, schema_of};
 
 /// One format of the contract.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Format {
     /// Its name, such as `status.v1`.
     pub name: &'static str,
@@ -239,6 +240,7 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
 /// A line of the bridge in either direction, told apart by `t` or `op`.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum BridgeLine {
     /// To the host.
     ToHost(crate::bridge::ToHost),

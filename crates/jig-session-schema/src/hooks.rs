@@ -18,7 +18,7 @@ record! {
         /// Its name, as `hooks install` takes it.
         required agent: String = "agent",
         /// The program that was found on PATH; null when there is none.
-        seed found: Option<FoundProgram> = "found",
+        seed found: Option<InstalledProgram> = "found",
         /// What can stand in its configuration, an entry a part and file.
         needed entries: Vec<HooksEntry> = "entries",
         /// What a person should know: what this version cannot do, what to do next. Sentences, for people only.
@@ -28,7 +28,7 @@ record! {
 
 record! {
     /// A program on PATH.
-    pub struct FoundProgram {
+    pub struct InstalledProgram {
         /// Where it is.
         required path: String = "path",
         /// Its version; null when it could not be learned without waiting.

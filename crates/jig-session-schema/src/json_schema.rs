@@ -8,6 +8,7 @@ use crate::shape::{Presence, Shape};
 
 /// For whom a schema is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Side {
     /// What this version writes: the sharp form.
     Writer,
@@ -16,6 +17,7 @@ pub enum Side {
 }
 
 /// A schema in the making.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct SchemaCx {
     side: Side,
@@ -169,6 +171,7 @@ pub(crate) fn lines_schema(cx: &SchemaCx, about: &str, tag: &str, words: &[&str]
 
 /// The whole schema of a shape, with its definitions.
 #[must_use]
+#[doc(hidden)]
 pub fn schema_of<T: Shape>(side: Side) -> Map<String, Value> {
     let mut cx = SchemaCx { side, defs: BTreeMap::new() };
     let root = T::schema(&mut cx);

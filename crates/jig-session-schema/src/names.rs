@@ -96,6 +96,7 @@ fn is_windows_device(name: &str) -> bool {
 
 /// What a file's name says it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FileName<'a> {
     /// `<name>.json`.
     Document(&'a str),

@@ -69,6 +69,7 @@ impl Environment {
 
 /// A variable that was set and counts as unset; `paths`, `doctor` and stderr say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IgnoredVariable {
     /// Which one.
     pub name: &'static str,

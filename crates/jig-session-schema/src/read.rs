@@ -9,6 +9,7 @@ use crate::shape::{Shape, Tag};
 
 /// A record that was read, and what was wrong with it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Read<T> {
     /// The record; its field `unknown` keeps what this version does not know.
     pub value: T,
@@ -18,6 +19,7 @@ pub struct Read<T> {
 
 /// One field that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldProblem {
     /// Where it is, as a JSON pointer (RFC 6901).
     pub pointer: String,
@@ -109,7 +111,8 @@ impl Extent {
     }
 }
 
-/// Where a reader stands, and what it has met.
+/// Where a reader is in a document, and the problems it has found so far.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Reading {
     extent: Extent,

@@ -4,8 +4,10 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+pub use crate::json_schema::Side;
 pub(crate) use crate::json_schema::{ObjectSchema, lines_schema, prose};
-pub use crate::json_schema::{SchemaCx, Side, schema_of};
+#[doc(hidden)]
+pub use crate::json_schema::{SchemaCx, schema_of};
 
 use crate::json_schema::nullable;
 use crate::limits::COUNT_MAX;
@@ -16,6 +18,7 @@ pub use crate::read::Extent;
 
 /// When a field is written, and what its absence means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Presence {
     /// The format's number, or the word of a line: a constant.
     Constant,
@@ -43,6 +46,7 @@ impl Presence {
 
 /// One field of a record, for tables and documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldInfo {
     /// The contract's name.
     pub name: &'static str,
@@ -56,7 +60,8 @@ pub struct FieldInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag;
 
-/// A type with a place in a document.
+/// A type that can stand in a document.
+#[doc(hidden)]
 pub trait Shape: Sized {
     /// Reads a value that is not null; what cannot be read becomes a problem and None.
     fn read(value: Value, cx: &mut Reading) -> Option<Self>;
@@ -92,6 +97,7 @@ pub trait Shape: Sized {
 }
 
 /// A shape that is an object with named fields.
+#[doc(hidden)]
 pub trait Record: Shape {
     /// Every field in the order in which it is written.
     const FIELDS: &'static [FieldInfo];
@@ -130,6 +136,7 @@ impl Unknown {
 
 /// Where a record's known fields are written to. Their keys are known when the program is built, and a serializer that
 /// is told so spends nothing on looking at them.
+#[doc(hidden)]
 pub trait Fields {
     /// What the serializer reports.
     type Error;

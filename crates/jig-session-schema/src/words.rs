@@ -45,6 +45,7 @@ pub(crate) fn open_schema(about: &str, known: &[&str]) -> serde_json::Value {
 
 /// A word that is not in a closed set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotInSet {
     /// The words of the set.
     pub words: &'static [&'static str],

@@ -112,6 +112,7 @@ macro_rules! closed_words {
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum $Name {
             $(#[doc = $first_doc])*
             #[default]

@@ -32,7 +32,7 @@ impl Condition {
             _ if row.verdict.is_alive() && row.detail == Some(Detail::STOPPED) => Self::Stopped,
             (Some(attention), _) => Self::Attention(attention.reason.clone()),
             (None, State::Busy) => Self::Busy,
-            (None, State::Idle) => Self::Idle,
+            (None, _) => Self::Idle,
         }
     }
 

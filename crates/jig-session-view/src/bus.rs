@@ -159,7 +159,7 @@ fn about(me: &Member) -> String {
     let listens = match me.listen {
         Some(ListenMode::Wake) if me.throttled == Some(true) => "mail wakes you, but throttled: six wakes of one peer",
         Some(ListenMode::Wake) => "mail wakes you",
-        Some(ListenMode::Next) => "mail is told at your next turn",
+        Some(_) => "mail is announced at your next turn",
         None => "not listening",
     };
     let guard = if me.guard { ", guarded" } else { "" };
@@ -178,7 +178,7 @@ fn member_row(member: &Member, now: Timestamp, own: bool) -> Vec<Cell> {
     let state = Cell::new(member.state.as_str()).style(match member.state {
         MemberState::Live => Style::Green,
         MemberState::Stale => Style::Yellow,
-        MemberState::Gone => Style::Dim,
+        _ => Style::Dim,
     });
     let label = Cell::new(&member.label).of(&member.id).style(if own { Style::Bold } else { Style::Plain });
     let unread = Cell::new(count(member.unread)).style(Style::Yellow);
@@ -215,7 +215,7 @@ fn joined(result: &JoinResult, out: &mut String) {
     out.push_str(&format!("{what} {}", clean(result.label.as_deref().unwrap_or_default())));
     out.push_str(match result.listen {
         Some(ListenMode::Wake) => ", mail wakes you",
-        Some(ListenMode::Next) => ", mail is told at your next turn",
+        Some(_) => ", mail is announced at your next turn",
         None => ", not listening",
     });
     if result.guard {
@@ -231,7 +231,7 @@ fn sent(result: &SendResult, now: Timestamp, out: &mut String) {
         let label = clean(&to.label);
         let told = match to.listen {
             Some(ListenMode::Wake) => "mail wakes it",
-            Some(ListenMode::Next) => "it is told at its next turn",
+            Some(_) => "it sees it at its next turn",
             None => "it does not listen",
         };
         let what = match to.reason.as_deref() {

@@ -53,7 +53,7 @@ pub fn lines(detail: &ContextDetail, width: usize, color: bool) -> Vec<String> {
 fn headline(detail: &ContextDetail) -> String {
     let basis = match detail.basis {
         Basis::Measured => "measured",
-        Basis::Estimate => "estimated",
+        _ => "estimated",
     };
     match (detail.total, detail.window) {
         (Some(total), Some(window)) => {

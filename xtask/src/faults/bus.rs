@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::Report;
-use super::operations::{Found, Operation};
+use super::operations::{Operation, Version};
 use super::scene::{Programs, Scene};
 use super::strace::Run;
 use crate::run::target;
@@ -20,7 +20,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         name: "bus-join",
         prepare: |_| Ok(()),
         run: |scene| join(scene, "a"),
-        found: |scene| Ok(if documents(scene, "sessions")?.is_empty() { Found::Old } else { Found::New }),
+        found: |scene| Ok(if documents(scene, "sessions")?.is_empty() { Version::Old } else { Version::New }),
         next: status,
         silent: false,
     },
@@ -28,7 +28,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         name: "bus-claim",
         prepare: |scene| done(&join(scene, "a")),
         run: |scene| acting(scene, "a", &["claim", "x"]),
-        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Found::Old } else { Found::New }),
+        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Version::Old } else { Version::New }),
         next: status,
         silent: false,
     },
@@ -37,8 +37,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         prepare: |scene| done(&join(scene, "a")),
         run: |scene| acting(scene, "a", &["claim", "x", "y"]),
         found: |scene| match holding(scene)? {
-            0 => Ok(Found::Old),
-            2 => Ok(Found::New),
+            0 => Ok(Version::Old),
+            2 => Ok(Version::New),
             count => Err(format!("{count} of two claims of one call hold")),
         },
         next: status,
@@ -51,7 +51,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             done(&acting(scene, "a", &["claim", "x"]))
         },
         run: |scene| acting(scene, "a", &["release", "x"]),
-        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Found::New } else { Found::Old }),
+        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Version::New } else { Version::Old }),
         next: status,
         silent: false,
     },
@@ -60,8 +60,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         prepare: |scene| done(&join(scene, "a")),
         run: |scene| lockless(acting(scene, "a", &["claim", "x", "y"])),
         found: |scene| match holding(scene)? {
-            0 => Ok(Found::Old),
-            2 => Ok(Found::New),
+            0 => Ok(Version::Old),
+            2 => Ok(Version::New),
             count => Err(format!("{count} of two claims of one call hold")),
         },
         next: next_lockless,
@@ -74,7 +74,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             done(&lockless(acting(scene, "a", &["claim", "x"])))
         },
         run: |scene| lockless(acting(scene, "a", &["release", "x"])),
-        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Found::New } else { Found::Old }),
+        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Version::New } else { Version::Old }),
         next: next_lockless,
         silent: false,
     },
@@ -86,7 +86,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             leave_dead_holder(scene)
         },
         run: |scene| lockless(acting(scene, "a", &["claim", "x"])),
-        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Found::Old } else { Found::New }),
+        found: |scene| Ok(if documents(scene, "claims")?.is_empty() { Version::Old } else { Version::New }),
         next: next_lockless,
         silent: false,
     },
@@ -104,8 +104,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         found: |scene| {
             let claims = documents(scene, "claims")?;
             match claims.iter().filter(|claim| claim["id"] == "s-a").count() {
-                0 => Ok(Found::Old),
-                1 if claims.len() == 1 => Ok(Found::New),
+                0 => Ok(Version::Old),
+                1 if claims.len() == 1 => Ok(Version::New),
                 _ => Err(format!("a dead session holds beside a living one: {claims:?}")),
             }
         },
@@ -120,8 +120,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         },
         run: |scene| acting(scene, "a", &["send", "b", "hello"]),
         found: |scene| match mail(scene)? {
-            0 => Ok(Found::Old),
-            1 => Ok(Found::New),
+            0 => Ok(Version::Old),
+            1 => Ok(Version::New),
             count => Err(format!("one message became {count}")),
         },
         next: status,
@@ -136,8 +136,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         },
         run: |scene| acting(scene, "b", &["inbox"]),
         found: |scene| match mail(scene)? {
-            0 => Ok(Found::New),
-            1 => Ok(Found::Old),
+            0 => Ok(Version::New),
+            1 => Ok(Version::Old),
             count => Err(format!("one message became {count}")),
         },
         next: status,

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Report;
-use super::operations::{self, Found, Operation};
+use super::operations::{self, Operation, Version};
 use super::scene::{Programs, Scene};
 use super::strace::{Call, Ended, Fault};
 
@@ -78,7 +78,7 @@ fn points(operation: &Operation, programs: &Programs, short: bool) -> anyhow::Re
     let calls = (operation.run)(&scene).calls(&scene.state(), &scene.log())?;
     let done =
         (operation.found)(&scene).map_err(|wrong| anyhow::anyhow!("{}, undisturbed: {wrong}", operation.name))?;
-    anyhow::ensure!(done == Found::New, "{}, undisturbed, did nothing", operation.name);
+    anyhow::ensure!(done == Version::New, "{}, undisturbed, did nothing", operation.name);
     let mut points = Vec::new();
     for (number, call) in calls.iter().enumerate() {
         points.push(Point { call: call.clone(), fault: Fault::Kill });
@@ -156,7 +156,7 @@ fn told(
     scene: &Scene,
     point: &Point,
     ended: &Ended,
-    found: Found,
+    found: Version,
     errno: &str,
 ) -> Result<(), String> {
     let failed = !ended.status.success();
@@ -171,7 +171,7 @@ fn told(
         "1 unreadable",
     ];
     let no_file = ["ELOOP", "ENODEV"].contains(&errno) && NO_FILE.iter().any(|word| ended.text.contains(word));
-    let unsaid = found == Found::Old && errno != "ENOENT" && !no_file;
+    let unsaid = found == Version::Old && errno != "ENOENT" && !no_file;
     if (failed && errno != "ENOENT" && !no_file) || unsaid {
         let said = ended.text.contains(errno) && ended.text.contains(&*scene.state().to_string_lossy());
         if !said {

@@ -9,7 +9,7 @@ use super::strace::Run;
 
 /// What an interrupted operation left: nothing in between is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Version {
     /// As before.
     Old,
     /// As asked for.
@@ -24,7 +24,7 @@ pub(crate) struct Operation {
     /// The run that is disturbed.
     pub(crate) run: fn(&Scene) -> Run,
     /// What it left; an error says what is torn, lost or too much.
-    pub(crate) found: fn(&Scene) -> Result<Found, String>,
+    pub(crate) found: fn(&Scene) -> Result<Version, String>,
     /// The next run of anybody, after which nothing may be left of the disturbed one.
     pub(crate) next: fn(&Scene) -> Run,
     /// It ends with code 0 whatever happens to it, because it must not disturb who started it; it still says what failed.
@@ -45,8 +45,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         prepare: |_| Ok(()),
         run: |scene| scene.act("create", &["a.json", "new"]),
         found: |scene| match scene.content("a.json")?.as_deref() {
-            None => Ok(Found::Old),
-            Some("new") => Ok(Found::New),
+            None => Ok(Version::Old),
+            Some("new") => Ok(Version::New),
             Some(other) => Err(format!("a.json holds {other:?}")),
         },
         next: |scene| scene.act("sweep", &[]),
@@ -60,8 +60,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             let taken = std::fs::read_dir(scene.sessions()).map_err(|error| error.to_string())?;
             let taken = taken.flatten().filter(|entry| entry.file_name().to_string_lossy().contains(".taken-"));
             match (scene.content("a.json")?.as_deref(), taken.count()) {
-                (Some("old"), 0) => Ok(Found::Old),
-                (None, 1) => Ok(Found::New),
+                (Some("old"), 0) => Ok(Version::Old),
+                (None, 1) => Ok(Version::New),
                 (content, count) => Err(format!("a.json holds {content:?}, and {count} files are taken")),
             }
         },
@@ -73,8 +73,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         prepare: |scene| scene.put("a.json", "old"),
         run: |scene| scene.act("remove", &["a.json"]),
         found: |scene| match scene.content("a.json")?.as_deref() {
-            Some("old") => Ok(Found::Old),
-            None => Ok(Found::New),
+            Some("old") => Ok(Version::Old),
+            None => Ok(Version::New),
             Some(other) => Err(format!("a.json holds {other:?}")),
         },
         next: |scene| scene.act("sweep", &[]),
@@ -92,7 +92,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         name: "publish-first",
         prepare: |_| Ok(()),
         run: |scene| publish(scene, "new", true),
-        found: |scene| scene.document("s-1.json")?.map_or(Ok(Found::Old), |document| named(Some(&document))),
+        found: |scene| scene.document("s-1.json")?.map_or(Ok(Version::Old), |document| named(Some(&document))),
         next: |scene| publish(scene, "next", true),
         silent: true,
     },
@@ -102,7 +102,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: |scene| publish(scene, "new", false),
         found: |scene| {
             let document = scene.document("s-1.json")?;
-            document.map_or(Ok(Found::New), |document| named(Some(&document)).map(|_| Found::Old))
+            document.map_or(Ok(Version::New), |document| named(Some(&document)).map(|_| Version::Old))
         },
         next: |scene| publish(scene, "next", true),
         silent: true,
@@ -116,7 +116,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: |scene| scene.jig(&["prune", "--json"], ""),
         found: |scene| {
             named(scene.document("s-1.json")?.as_ref()).map_err(|error| format!("the live one: {error}"))?;
-            Ok(if scene.document("s-2.json")?.is_some() { Found::Old } else { Found::New })
+            Ok(if scene.document("s-2.json")?.is_some() { Version::Old } else { Version::New })
         },
         next: |scene| scene.jig(&["prune", "--json"], ""),
         silent: true,
@@ -128,8 +128,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         found: |scene| {
             named(scene.document("s-1.json")?.as_ref())?;
             match scene.document("../requests/s-1.json")? {
-                None => Ok(Found::Old),
-                Some(request) if request["reload"] == true => Ok(Found::New),
+                None => Ok(Version::Old),
+                Some(request) if request["reload"] == true => Ok(Version::New),
                 Some(request) => Err(format!("the request is {request}")),
             }
         },
@@ -146,8 +146,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         found: |scene| {
             let layout = scene.document("../pi-king/layout.json")?.ok_or("the layout is lost")?;
             match (layout["theme"].as_str(), layout["pinned"].as_array().map(Vec::len)) {
-                (Some("old"), Some(1)) => Ok(Found::Old),
-                (Some("old"), Some(2)) => Ok(Found::New),
+                (Some("old"), Some(1)) => Ok(Version::Old),
+                (Some("old"), Some(2)) => Ok(Version::New),
                 _ => Err(format!("the layout is {layout}")),
             }
         },
@@ -164,7 +164,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         run: |scene| scene.jig(&["king", "dismiss", "k-1111", "--json"], ""),
         found: |scene| {
             scene.document("../pi-king/cards/k-3333.json")?.ok_or("another card is lost")?;
-            Ok(if scene.document("../pi-king/cards/k-1111.json")?.is_some() { Found::Old } else { Found::New })
+            Ok(if scene.document("../pi-king/cards/k-1111.json")?.is_some() { Version::Old } else { Version::New })
         },
         next: |scene| scene.jig(&["king", "dismiss", "k-2222", "--json"], ""),
         silent: false,
@@ -176,20 +176,20 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Operation> {
     OPERATIONS.iter().chain(super::bus::OPERATIONS)
 }
 
-fn replaced(content: Option<&str>) -> Result<Found, String> {
+fn replaced(content: Option<&str>) -> Result<Version, String> {
     match content {
-        Some("old") => Ok(Found::Old),
-        Some("new") => Ok(Found::New),
+        Some("old") => Ok(Version::Old),
+        Some("new") => Ok(Version::New),
         other => Err(format!("a.json holds {other:?}")),
     }
 }
 
 /// A status document tells by its session's name which version it is.
-fn named(document: Option<&Value>) -> Result<Found, String> {
+fn named(document: Option<&Value>) -> Result<Version, String> {
     let document = document.ok_or("the document is lost")?;
     match document["name"].as_str() {
-        Some("old") => Ok(Found::Old),
-        Some("new" | "next") => Ok(Found::New),
+        Some("old") => Ok(Version::Old),
+        Some("new" | "next") => Ok(Version::New),
         _ => Err(format!("the document has the name {}", document["name"])),
     }
 }

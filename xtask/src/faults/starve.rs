@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Report;
 use super::live::{Live, wait_for};
-use super::operations::{Found, OPERATIONS, Operation};
+use super::operations::{OPERATIONS, Operation, Version};
 use super::scene::{Programs, Scene};
 use crate::run::{run as run_program, say, target};
 
@@ -132,7 +132,7 @@ fn starved(
     let ended = ended?;
     let text = ended.text.trim();
     let found = found.map_err(anyhow::Error::msg)?;
-    anyhow::ensure!(found == Found::Old, "it claims to have worked: {text}");
+    anyhow::ensure!(found == Version::Old, "it claims to have worked: {text}");
     anyhow::ensure!(!text.contains("panicked"), "it panicked: {text}");
     anyhow::ensure!(operation.silent || !ended.status.success(), "it failed and ended with code 0: {text}");
     let path = scene.state();
@@ -142,7 +142,7 @@ fn starved(
     let again = (operation.run)(scene).plainly()?;
     anyhow::ensure!(again.status.success(), "fed again it ended with {}: {}", again.status, again.text.trim());
     let found = (operation.found)(scene).map_err(anyhow::Error::msg)?;
-    anyhow::ensure!(found == Found::New, "fed again it did nothing: {}", again.text.trim());
+    anyhow::ensure!(found == Version::New, "fed again it did nothing: {}", again.text.trim());
     Ok(())
 }
 

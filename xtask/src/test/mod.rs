@@ -14,15 +14,15 @@ use anyhow::Context;
 
 use crate::run::{Ran, ask, cargo, in_ci, root, run, say, target, variable};
 
-/// What a step found.
+/// The result of a step.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: Vec<String>,
     pub(crate) skipped: Vec<String>,
 }
 
-impl Found {
+impl Tally {
     /// One check that is right or wrong.
     pub(crate) fn check(&mut self, ok: bool, what: impl Into<String>) {
         if ok {
@@ -32,14 +32,15 @@ impl Found {
         }
     }
 
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed.extend(other.failed);
         self.skipped.extend(other.skipped);
     }
 }
 
-type Step = (&'static str, fn() -> anyhow::Result<Found>);
+/// A step: its name, and what runs it.
+pub(crate) type Step = (&'static str, fn() -> anyhow::Result<Tally>);
 
 /// In this order: what fails quickly comes first.
 const STEPS: &[Step] = &[
@@ -62,17 +63,17 @@ const STEPS: &[Step] = &[
     ("pi", || whole("cargo xtask e2e pi", xtask(&["e2e", "pi"]))),
 ];
 
-/// Runs all steps, or those that are named.
-pub(crate) fn run_steps(wanted: &[String]) -> anyhow::Result<Found> {
-    let mut all = Found::default();
-    for (name, step) in STEPS {
+/// Runs all steps of a table, or those that are named.
+fn run_steps(steps: &[Step], wanted: &[String]) -> anyhow::Result<Tally> {
+    let mut all = Tally::default();
+    for (name, step) in steps {
         if !wanted.is_empty() && !wanted.iter().any(|one| one == name) {
             continue;
         }
         say(&format!("--- {name}"));
         let begun = Instant::now();
         let found =
-            step().unwrap_or_else(|error| Found { failed: vec![format!("{name}: {error:#}")], ..Found::default() });
+            step().unwrap_or_else(|error| Tally { failed: vec![format!("{name}: {error:#}")], ..Tally::default() });
         let (passed, failed, skipped) = (found.passed, found.failed.len(), found.skipped.len());
         for line in &found.failed {
             say(&format!("FAILED {line}"));
@@ -87,11 +88,16 @@ pub(crate) fn run_steps(wanted: &[String]) -> anyhow::Result<Found> {
 }
 
 pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
-    if let Some(unknown) = args.iter().find(|arg| !STEPS.iter().any(|(name, _)| name == arg)) {
-        let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
-        anyhow::bail!("no step {unknown}; the steps are {}", names.join(", "));
+    run_table(STEPS, args)
+}
+
+/// Runs the steps of a table that are named, or all, and names what failed or was skipped again at the end.
+pub(crate) fn run_table(steps: &[Step], args: &[String]) -> anyhow::Result<ExitCode> {
+    if let Some(unknown) = args.iter().find(|arg| !steps.iter().any(|(name, _)| name == arg)) {
+        let names: Vec<_> = steps.iter().map(|(name, _)| *name).collect();
+        anyhow::bail!("unknown step {unknown}; expected one of {}", names.join(", "));
     }
-    let all = run_steps(args)?;
+    let all = run_steps(steps, args)?;
     say("");
     for line in &all.failed {
         say(&format!("FAILED {line}"));
@@ -104,12 +110,12 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 /// A command that is one check as a whole; its own `N passed` line and `SKIPPED` lines are counted when it prints them.
-fn whole(name: &str, mut command: Command) -> anyhow::Result<Found> {
+pub(crate) fn whole(name: &str, mut command: Command) -> anyhow::Result<Tally> {
     run(&mut command, |_| true).map(|ran| judged(name, &ran))
 }
 
-fn judged(name: &str, ran: &Ran) -> Found {
-    let mut found = Found { skipped: skipped(ran), ..Found::default() };
+fn judged(name: &str, ran: &Ran) -> Tally {
+    let mut found = Tally { skipped: skipped(ran), ..Tally::default() };
     let passed = ran.lines.iter().rev().find_map(|line| count(line, " passed"));
     found.passed = passed.unwrap_or(usize::from(ran.status.success()));
     if !ran.status.success() {
@@ -132,7 +138,7 @@ fn xtask(args: &[&str]) -> Command {
 }
 
 /// The tests of all crates, doc tests too.
-fn tests() -> anyhow::Result<Found> {
+fn tests() -> anyhow::Result<Tally> {
     let args = ["test", "--quiet", "--workspace", "--no-fail-fast", "--", "--show-output", "--format=pretty"];
     let ran = run(&mut cargo(&args), |line| {
         line.contains("panicked at")
@@ -140,7 +146,7 @@ fn tests() -> anyhow::Result<Found> {
             || line.starts_with("error")
             || line.contains("SKIPPED ")
     })?;
-    let mut found = Found { skipped: skipped(&ran), ..Found::default() };
+    let mut found = Tally { skipped: skipped(&ran), ..Tally::default() };
     for line in &ran.lines {
         if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
             found.failed.push(name.to_owned());
@@ -188,7 +194,7 @@ fn count(line: &str, word: &str) -> Option<usize> {
 
 /// Every published crate builds from its own archive. What it is built of is fetched first, so that the registry is
 /// asked in one place.
-fn package() -> anyhow::Result<Found> {
+fn package() -> anyhow::Result<Tally> {
     let fetched = judged("cargo fetch", &ask(&mut cargo(&["fetch", "--quiet", "--locked"]), |_| true)?);
     if !fetched.failed.is_empty() {
         return Ok(fetched);
@@ -224,7 +230,7 @@ fn fresh_cargo_home() -> anyhow::Result<PathBuf> {
 }
 
 /// The README's install line, from the checkout.
-fn install() -> anyhow::Result<Found> {
+fn install() -> anyhow::Result<Tally> {
     let place = target().join("install");
     let place = place.to_string_lossy();
     let args = ["install", "--quiet", "--path", "crates/jig-session", "--root", &place, "--force"];
@@ -236,6 +242,6 @@ fn install() -> anyhow::Result<Found> {
 }
 
 /// What is missing is an error in CI and a skip elsewhere.
-pub(crate) fn missing(found: &mut Found, what: String) {
+pub(crate) fn missing(found: &mut Tally, what: String) {
     if in_ci() { found.failed.push(what) } else { found.skipped.push(what) }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Found, missing};
+use super::{Tally, missing};
 use crate::run::{in_ci, run, say, variable};
 
 /// A program the tests call, and the package that brings it.
@@ -19,8 +19,8 @@ const PROGRAMS: &[(&str, &str)] = &[
 ];
 
 /// With `CI` set installs what is missing; elsewhere names it with the command.
-pub(crate) fn install() -> anyhow::Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn install() -> anyhow::Result<Tally> {
+    let mut found = Tally::default();
     let lacking = lacking();
     if !lacking.is_empty() && in_ci() {
         let packages: Vec<_> = lacking.iter().map(|(_, package)| *package).collect();

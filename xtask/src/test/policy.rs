@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::Found;
+use super::Tally;
 use crate::run::{cargo, root, run, say};
 
 /// Hard limit of lines in a Rust file: above it there is a second idea inside.
@@ -18,19 +18,24 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Words that must not occur in a file of the project, joined here so that this file does not hold them.
 const FORBIDDEN: &[&[&str]] = &[&["..", "/shared"], &["/work", "/main"], &["/work", "/wt"], &["/work", "/shared"]];
 
-pub(crate) fn check() -> anyhow::Result<Found> {
-    let mut found = Found::default();
-    dependencies(&mut found)?;
+pub(crate) fn check() -> anyhow::Result<Tally> {
+    let mut found = Tally::default();
+    let metadata = metadata()?;
+    dependencies(&mut found, &metadata)?;
+    oldest_rust(&mut found, &metadata);
     sources(&mut found)?;
     advisories(&mut found)?;
     files(&mut found)?;
     Ok(found)
 }
 
-fn dependencies(found: &mut Found) -> anyhow::Result<()> {
+fn metadata() -> anyhow::Result<Value> {
     let ran = run(&mut cargo(&["metadata", "--format-version", "1"]), |_| false)?;
     let text = ran.lines.iter().find(|line| line.starts_with('{')).context("cargo metadata printed no document")?;
-    let metadata: Value = serde_json::from_str(text).context("cargo metadata printed something that is not JSON")?;
+    serde_json::from_str(text).context("cargo metadata printed something that is not JSON")
+}
+
+fn dependencies(found: &mut Tally, metadata: &Value) -> anyhow::Result<()> {
     let allowed = allowed_licences()?;
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
@@ -51,8 +56,46 @@ fn dependencies(found: &mut Found) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// No crate of ours asks for an older Rust than what it is built of. That its own code keeps to it is a lint
+/// (`clippy::incompatible_msrv`) and, before a release, the compiler of that version itself.
+fn oldest_rust(found: &mut Tally, metadata: &Value) {
+    let packages: BTreeMap<&str, &Value> = by_id(&metadata["packages"]);
+    let nodes: BTreeMap<&str, &Value> = by_id(&metadata["resolve"]["nodes"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for (id, package) in packages.iter().filter(|(_, package)| package["source"].is_null()) {
+        let ours = version(&text(&package["rust_version"]));
+        found.check(ours > [0; 3], format!("{} names no rust-version", package["name"]));
+        let mut open = vec![*id];
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(id) = open.pop() {
+            let Some(node) = nodes.get(id).filter(|_| seen.insert(id)) else { continue };
+            let dependency = packages.get(id).copied().unwrap_or(&Value::Null);
+            found.check(
+                version(&text(&dependency["rust_version"])) <= ours,
+                format!(
+                    "{} asks for Rust {}, more than {}",
+                    dependency["name"], dependency["rust_version"], package["name"]
+                ),
+            );
+            let normal = |kinds: &Value| kinds.as_array().into_iter().flatten().any(|kind| kind["kind"].is_null());
+            let deps = node["deps"].as_array().into_iter().flatten();
+            open.extend(deps.filter(|dep| normal(&dep["dep_kinds"])).filter_map(|dep| dep["pkg"].as_str()));
+        }
+    }
+}
+
+fn by_id(list: &Value) -> BTreeMap<&str, &Value> {
+    list.as_array().into_iter().flatten().filter_map(|one| Some((one["id"].as_str()?, one))).collect()
+}
+
+/// `1.85` and `1.85.0` as numbers; none is 0.
+fn version(text: &str) -> [u32; 3] {
+    let mut parts = text.split('.').map(|part| part.parse().unwrap_or_default());
+    std::array::from_fn(|_| parts.next().unwrap_or_default())
+}
+
 /// Every package of the lock file is ours or comes from the Rust registry.
-fn sources(found: &mut Found) -> anyhow::Result<()> {
+fn sources(found: &mut Tally) -> anyhow::Result<()> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("there is no Cargo.lock")?;
     let other: Vec<&str> = lock
         .lines()
@@ -65,7 +108,7 @@ fn sources(found: &mut Found) -> anyhow::Result<()> {
 
 /// Known weaknesses and versions that were taken back, as `cargo deny` finds them. It needs its database, which is not
 /// to be had everywhere: then the check is skipped with words.
-fn advisories(found: &mut Found) -> anyhow::Result<()> {
+fn advisories(found: &mut Tally) -> anyhow::Result<()> {
     let installed = run(&mut cargo(&["deny", "--version"]), |_| false)?;
     if !installed.status.success() {
         say("    SKIPPED advisories: cargo-deny is not installed (cargo install cargo-deny)");
@@ -95,7 +138,7 @@ fn allowed_licences() -> anyhow::Result<Vec<String>> {
     Ok(line.split('"').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
-fn files(found: &mut Found) -> anyhow::Result<()> {
+fn files(found: &mut Tally) -> anyhow::Result<()> {
     let ran = run(std::process::Command::new("git").args(["ls-files"]).current_dir(root()), |_| false)?;
     let words: Vec<String> = FORBIDDEN.iter().map(|parts| parts.concat()).collect();
     let mut clean = true;

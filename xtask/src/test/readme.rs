@@ -4,14 +4,14 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::Found;
+use super::Tally;
 use crate::run::{root, run, target};
 
 /// A block with this word is for readers only: it installs, or runs the tests that run this.
 const NOT_RUN: &str = "# not run in the tests";
 
-pub(crate) fn check() -> anyhow::Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn check() -> anyhow::Result<Tally> {
+    let mut found = Tally::default();
     let path = root().join("README.md");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let home = target().join("readme-home");

@@ -59,7 +59,7 @@ impl Tokens {
         let cost = match (mode, self.cost) {
             (_, Some(cost)) => Patch::Set(cost),
             (UsageMode::Set, None) => Patch::Clear,
-            (UsageMode::Add, None) => Patch::Keep,
+            (_, None) => Patch::Keep,
         };
         let usage = UsageEvent::new().at(at).mode(mode).input(Some(self.input)).output(Some(self.output));
         usage.cache_read(Some(self.cache_read)).cache_write(Some(self.cache_write)).cost(cost).into()

@@ -242,7 +242,6 @@ fn argv(action: Action, server: &Server, pane: &Pane) -> Option<Vec<String>> {
     let folder = some(&facts.path).or_else(|| some(&facts.start_path));
     let mut command: Vec<&str> = Vec::new();
     let in_folder = match action {
-        Action::Status | Action::Doctor => return None,
         Action::Capture => {
             command.extend(["capture-pane", "-p", "-t", id]);
             None
@@ -263,6 +262,7 @@ fn argv(action: Action, server: &Server, pane: &Pane) -> Option<Vec<String>> {
             command.extend(["new-session", "-d", "-s", &facts.session]);
             Some(pane.project.path.clone()?)
         }
+        _ => return None,
     };
     if let Some(folder) = &in_folder {
         command.extend(["-c", folder]);

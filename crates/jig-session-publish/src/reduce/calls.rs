@@ -20,6 +20,7 @@ impl Session {
         match event.phase {
             ToolPhase::Start => self.call_started(event, occurrence),
             ToolPhase::End => self.call_ended(event, occurrence),
+            _ => {}
         }
     }
 
@@ -121,9 +122,9 @@ impl Session {
 fn outcome_of(outcome: ToolOutcome) -> Outcome {
     match outcome {
         ToolOutcome::Ok => Outcome::Ok,
-        ToolOutcome::Error => Outcome::Error,
         ToolOutcome::Denied => Outcome::Denied,
         ToolOutcome::Aborted => Outcome::Aborted,
+        _ => Outcome::Error,
     }
 }
 

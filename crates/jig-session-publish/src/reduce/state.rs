@@ -20,6 +20,7 @@ impl Session {
                 }
                 self.set(occurrence, State::Idle, error.then_some(Reason::ERROR), None);
             }
+            _ => {}
         }
     }
 

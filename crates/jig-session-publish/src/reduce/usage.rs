@@ -33,6 +33,7 @@ pub(super) fn apply(usage: &mut Usage, event: &UsageEvent) {
             }
             event.cost.clone().apply(&mut usage.cost);
         }
+        _ => {}
     }
 }
 

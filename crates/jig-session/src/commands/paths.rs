@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jig_session_schema::documents::{Paths, Place};
+use jig_session_schema::documents::{PathEntry, Paths};
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
@@ -47,9 +47,9 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
     Ok(Exit::OK)
 }
 
-fn place(path: &Path) -> Place {
+fn place(path: &Path) -> PathEntry {
     let real = std::fs::canonicalize(path).ok();
-    let mut place = Place::new();
+    let mut place = PathEntry::new();
     place.path = path.to_string_lossy().into_owned();
     place.exists = real.is_some();
     place.real_path = real.map(|real| real.to_string_lossy().into_owned());

@@ -1,7 +1,7 @@
 //! `jig-session prune`: removes what crashed sessions left behind.
 
 use jig_session_liveness::{Machine, Probes};
-use jig_session_schema::documents::{Kept, Prune, Pruned};
+use jig_session_schema::documents::{Prune, Pruned, RetainedFile};
 use jig_session_store::Plan;
 
 use crate::app::App;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         document.removed =
             pruned.removed.iter().map(|(path, why)| Pruned::new().path(path.clone()).verdict(why.clone())).collect();
         document.kept =
-            pruned.kept.iter().map(|(path, why)| Kept::new().path(path.clone()).reason(why.clone())).collect();
+            pruned.kept.iter().map(|(path, why)| RetainedFile::new().path(path.clone()).reason(why.clone())).collect();
         app.print_json(&document)?;
     } else {
         let verb = if args.dry_run { "would remove" } else { "removed" };

@@ -228,9 +228,9 @@ fn ending(outcome: RequestOutcome) -> (u8, &'static str) {
         RequestOutcome::Ok => (0, "done"),
         RequestOutcome::Sent => (0, "sent; its answer comes in the session's status file"),
         RequestOutcome::Gone => (Code::Gone.exit(), "the session ended before it answered"),
-        RequestOutcome::Refused => (Code::Refused.exit(), "the session does not take such a request"),
         RequestOutcome::Busy => (Code::Busy.exit(), "another request waits there; try again"),
         RequestOutcome::Timeout => (Code::Timeout.exit(), "no answer in time; nothing waits there any more"),
+        _ => (Code::Refused.exit(), "the session does not take such a request"),
     }
 }
 

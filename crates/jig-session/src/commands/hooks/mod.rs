@@ -9,7 +9,7 @@ use jig_session_agents::{ALL, Agent, Hooks, Seen};
 use jig_session_hooks::{Content, Deed, Part, Target, apply, changes, found, parts_of, run_line, stable_program};
 use jig_session_host::bridge as pi;
 use jig_session_schema::documents::Check;
-use jig_session_schema::hooks::{FoundProgram, HooksAgent, HooksDocument, HooksEntry, HooksState};
+use jig_session_schema::hooks::{HooksAgent, HooksDocument, HooksEntry, HooksState, InstalledProgram};
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -265,7 +265,7 @@ fn to_reload(agent: &Agent, report: &HooksAgent, app: &App) -> Vec<String> {
 fn text(document: &HooksDocument, deed: Deed) -> String {
     let mut out = String::new();
     for agent in &document.agents {
-        let found = |found: &FoundProgram| match &found.version {
+        let found = |found: &InstalledProgram| match &found.version {
             Some(version) => format!("{version} at {}", found.path),
             None => format!("at {}", found.path),
         };

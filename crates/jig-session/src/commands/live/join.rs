@@ -87,7 +87,7 @@ fn status(row: &Row) -> Option<PaneStatus> {
     Some(match (&row.attention, row.state) {
         (Some(attention), _) if waits.contains(&attention.reason) => PaneStatus::NeedsAttention,
         (_, State::Busy) => PaneStatus::Active,
-        (_, State::Idle) => PaneStatus::Idle,
+        _ => PaneStatus::Idle,
     })
 }
 

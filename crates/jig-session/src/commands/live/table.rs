@@ -47,6 +47,6 @@ pub(crate) fn style(status: PaneStatus) -> Style {
         PaneStatus::NeedsAttention => Style::Red,
         PaneStatus::Active => Style::Green,
         PaneStatus::Dead => Style::Dim,
-        PaneStatus::Idle => Style::Plain,
+        _ => Style::Plain,
     }
 }

@@ -10,7 +10,7 @@ fn a_status_is_read_at_a_glance() {
     let text = town.text(&a, &["status"]).exits(0).stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("bus of "), "{text}");
-    assert_eq!(lines[1], "you are alpha (s-alpha), mail is told at your next turn, 1 unread");
+    assert_eq!(lines[1], "you are alpha (s-alpha), mail is announced at your next turn, 1 unread");
     let row =
         |word: &str| *lines.iter().find(|line| line.starts_with(word)).unwrap_or_else(|| panic!("{word}: {text}"));
     assert!(row("LABEL").contains("UNREAD") && row("beta").contains("codex") && row("beta").contains("wake"), "{text}");
@@ -63,7 +63,7 @@ fn what_was_done_is_said_in_words() {
     says(&a, &["claim", "src"], "held already: src");
     says(&b, &["check", "src/api"], "src is held by alpha");
     says(&b, &["check", "other"], "free");
-    says(&b, &["send", "alpha", "hi"], "queued for alpha (live, it is told at its next turn, 1 unread)");
+    says(&b, &["send", "alpha", "hi"], "queued for alpha (live, it sees it at its next turn, 1 unread)");
     says(&a, &["peek"], "message from beta");
     says(&a, &["inbox"], "  | hi");
     says(&a, &["inbox"], "no mail");

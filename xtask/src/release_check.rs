@@ -1,0 +1,125 @@
+//! `cargo xtask release-check`: what is looked at before a release and takes too long, or too much, for every change.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+
+use crate::run::{ask, cargo, root, run, target};
+use crate::test::{Step, Tally, run_table, whole};
+
+/// In this order. A check whose program is missing installs it below the target folder, or is skipped in words.
+const STEPS: &[Step] = &[("msrv", oldest_compiler), ("plain", without_exact), ("api", api)];
+
+/// The crate whose types other programs depend on.
+const CRATE: &str = "jig-session-schema";
+
+/// Runs all checks, or those that are named. `record` makes today's public types the baseline.
+pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
+    if args == ["record"] {
+        record()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    run_table(STEPS, args)
+}
+
+/// The schema crate compiles with the Rust version it names, where rustup has or gets that compiler.
+fn oldest_compiler() -> anyhow::Result<Tally> {
+    let manifest = fs::read_to_string(root().join("crates").join(CRATE).join("Cargo.toml"))?;
+    let version = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = "))
+        .context("the schema crate names no Rust version")?
+        .trim_matches('"')
+        .to_owned();
+    let mut install = Command::new("rustup");
+    install.args(["toolchain", "install", &version, "--profile", "minimal", "--no-self-update"]);
+    if !ask(&mut install, |_| false).is_ok_and(|ran| ran.status.success()) {
+        let skipped = format!("the schema crate with Rust {version}: rustup cannot get that compiler");
+        return Ok(Tally { skipped: vec![skipped], ..Tally::default() });
+    }
+    let mut all = Tally::default();
+    for features in [&[][..], &["--features", "exact"], &["--features", "schemars"]] {
+        let mut check = Command::new("rustup");
+        check.args(["run", &version, "cargo", "check", "--quiet", "--locked", "-p", CRATE]).args(features);
+        check.current_dir(root()).env("CARGO_TARGET_DIR", target().join("msrv"));
+        // Cargo sets these for the tasks it runs; they name the newer compiler.
+        for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+            check.env_remove(name);
+        }
+        all.add(whole(&format!("Rust {version} on {CRATE} {}", features.join(" ")), check)?);
+    }
+    Ok(all)
+}
+
+/// A dependant that does not ask for `exact` gets a serde_json that behaves as it is documented.
+fn without_exact() -> anyhow::Result<Tally> {
+    let args = ["tree", "--quiet", "-p", CRATE, "-e", "normal,features", "-f", "{p} {f}"];
+    let ran = run(&mut cargo(&args), |_| false)?;
+    let mut tally = Tally::default();
+    tally.check(ran.status.success(), "cargo tree lists the schema crate's dependencies");
+    for feature in ["preserve_order", "float_roundtrip"] {
+        let forced = ran.lines.iter().any(|line| line.contains(feature));
+        tally.check(!forced, format!("{CRATE} forces serde_json's {feature} on its dependants"));
+    }
+    Ok(tally)
+}
+
+/// The public types break nobody who was built against the baseline.
+fn api() -> anyhow::Result<Tally> {
+    let program = semver_checks()?;
+    let baseline = unpacked()?;
+    let mut command = Command::new(program);
+    command.args(["semver-checks", "--package", CRATE, "--all-features", "--release-type", "minor"]);
+    command.arg("--baseline-root").arg(baseline).current_dir(root());
+    whole("cargo semver-checks", command)
+}
+
+/// The program, installed once.
+fn semver_checks() -> anyhow::Result<PathBuf> {
+    const VERSION: &str = "0.51.0";
+    let place = target().join("tools");
+    let program = place.join("bin/cargo-semver-checks");
+    if program.exists() {
+        return Ok(program);
+    }
+    let mut install = cargo(&["install", "cargo-semver-checks", "--quiet", "--locked", "--version", VERSION, "--root"]);
+    let ran = ask(install.arg(&place), |_| false)?;
+    anyhow::ensure!(ran.status.success(), "cargo install cargo-semver-checks failed: {:?}", ran.lines.last());
+    Ok(program)
+}
+
+/// The archive that is the baseline, as it would be published.
+fn baseline() -> PathBuf {
+    root().join("xtask/baselines/api").join(format!("{CRATE}.crate"))
+}
+
+fn unpacked() -> anyhow::Result<PathBuf> {
+    let folder = target().join("api-baseline");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut tar = Command::new("tar");
+    tar.args(["xzf"]).arg(baseline()).arg("-C").arg(&folder).args(["--strip-components", "1"]);
+    let ran = run(&mut tar, |_| false)?;
+    anyhow::ensure!(ran.status.success(), "the baseline cannot be unpacked: {:?}", ran.lines.last());
+    Ok(folder)
+}
+
+/// Packs the schema crate as it is now.
+fn record() -> anyhow::Result<()> {
+    let packed = target().join("api-record");
+    let mut package = cargo(&["package", "--quiet", "--no-verify", "--allow-dirty", "-p", CRATE, "--target-dir"]);
+    let ran = run(package.arg(&packed), |_| true)?;
+    anyhow::ensure!(ran.status.success(), "the schema crate cannot be packed");
+    let archive = fs::read_dir(packed.join("package"))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .find(|path| path.extension().is_some_and(|extension| extension == "crate"))
+        .context("cargo package made no archive")?;
+    let baseline = baseline();
+    fs::create_dir_all(baseline.parent().context("the baseline has a folder")?)?;
+    fs::copy(&archive, &baseline).with_context(|| format!("cannot write {}", baseline.display()))?;
+    Ok(())
+}
