@@ -4,7 +4,7 @@ use jig_session_agents::pi::AGENT;
 use jig_session_hooks::version_numbers;
 use serde_json::{Value, json};
 
-use crate::host;
+use crate::commands::commands;
 
 /// The bridge as it is shipped.
 const BRIDGE: &str = include_str!("../assets/index.ts");
@@ -26,7 +26,7 @@ pub fn text(program: &str) -> String {
 /// `PI_SESSION_ID`, as has every terminal that was opened from there.
 fn offer() -> Value {
     let unless: Vec<&str> = AGENT.session_variable.into_iter().chain(jig_session_agents::child_markers()).collect();
-    json!({ "commands": host::commands(), "unless": unless })
+    json!({ "commands": commands(), "unless": unless })
 }
 
 /// The oldest version the whole test suite passes on.

@@ -1,54 +1,36 @@
-//! `jig-session host`: the other end of Pi's bridge. One process a session, started by the bridge, over its stdio.
-//!
-//! Lines of Pi become events for the publisher; requests become calls of Pi's own functions. It ends when Pi ends,
-//! however that happens, because its input ends then.
+//! The host's loop: greets the bridge, hands each line to the part that it concerns, and asks each part when it is due.
 
 use std::time::Duration;
 
-use jig_session_agents::pi::{AskIdle, Bridge, Told};
+use jig_session_agents::pi::{AskIdle, Bridge, Effects};
 use jig_session_liveness::Machine;
 use jig_session_publish::log::Log;
 use jig_session_publish::serve::{self, End, Flow, Line, Service};
 use jig_session_publish::{Mode, Now, Publisher, setup};
 use jig_session_requests::RequestHandler;
-use jig_session_schema::bridge::{self, CommandCall, CommandDefinition, Hello, Key, Prompt, Return, ToHost};
+use jig_session_schema::bridge::{self, Hello, Prompt, ToHost};
 use jig_session_schema::event::Event;
 use jig_session_schema::limits;
 use jig_session_schema::places::{Environment, Places};
-use jig_session_schema::request::Order;
 use jig_session_schema::status::{AgentName, State};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::link::{Link, Then};
-use crate::panel::ContextPanel;
-use crate::quiet::Quiet;
-use crate::switches::{Kept, Switching};
-use crate::{Error, bus, king, show};
+use crate::commands::commands;
+use crate::context_panel::ContextPanel;
+use crate::link::{Link, Pending};
+use crate::quiet::QuietPrompts;
+use crate::switches::SwitchState;
+use crate::{Error, bus, king};
 
-/// Signals of the terminal are Pi's to answer; the host ends with its input. A terminated host leaves its file to
-/// the one that the bridge starts next.
+/// Pi handles the terminal's signals itself; the host ends when its input does. A host that gets SIGTERM leaves the
+/// session's file to the host that the bridge starts next.
 const OPTIONS: serve::Options = serve::Options {
     ends: &[signal_hook::consts::SIGTERM],
     ignored: &[signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP],
     longest: limits::LINE_BYTES,
 };
-/// The pause before Pi is asked again whether it is idle.
+/// The pause before Pi is asked once more whether it is idle.
 const SOON: Duration = Duration::from_millis(200);
-
-/// What a user can type in Pi.
-const COMMANDS: &[(&str, &str)] = &[
-    ("context", "Show what fills the context"),
-    ("session-file", "Say where this session's status file is, and the terminal it names"),
-    ("session-reload", "Reload Pi once it is idle"),
-    ("sessions", "Show who is on this repository's session bus, your mail and all claims"),
-    ("team", "team join [LABEL]: put this session on the repository's session bus"),
-];
-
-/// The commands to register.
-pub fn commands() -> Vec<CommandDefinition> {
-    let of = |(name, about): &(&str, &str)| CommandDefinition::new().name((*name).into()).description((*about).into());
-    COMMANDS.iter().map(of).collect()
-}
 
 /// Serves Pi's bridge on stdio until it ends.
 ///
@@ -61,42 +43,42 @@ pub fn run(environment: &Environment) -> Result<(), Error> {
     end.map(|_| ())
 }
 
-/// How far the greeting is.
+/// How far the start of the session has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Nothing has been said.
+pub(crate) enum Stage {
+    /// The bridge has not said hello.
     Silent,
-    /// The session is published; its entries are on their way.
+    /// The session is published; its entries were asked for.
     Greeted,
-    /// Its entries are known; what was switched in it is being switched again.
+    /// The session's switches are known and are being applied again.
     Restoring,
-    /// Requests can be taken.
+    /// Requests are carried out.
     Ready,
-    /// Nothing is wanted of this session: a child, or a bridge of another protocol.
+    /// Nothing is published: a child of another session, or a bridge that speaks another protocol.
     Mute,
     /// The session has ended.
     Over,
 }
 
 /// The host of one Pi session.
-struct Host {
-    link: Link,
-    bridge: Bridge,
-    publisher: Publisher,
-    requests: RequestHandler,
-    kept: Kept,
-    stage: Stage,
+pub(crate) struct Host {
+    pub(crate) link: Link,
+    pub(crate) bridge: Bridge,
+    pub(crate) publisher: Publisher,
+    pub(crate) requests: RequestHandler,
+    pub(crate) switches: SwitchState,
+    pub(crate) stage: Stage,
     /// `tui`, `rpc`, `json` or `print`.
-    mode: String,
-    panel: Option<ContextPanel>,
-    /// Prompts that wait for the switches to be known.
+    pub(crate) mode: String,
+    pub(crate) panel: Option<ContextPanel>,
+    /// Prompts that wait until the switches are known.
     prompts: Vec<Prompt>,
-    bus: bus::Bus,
+    pub(crate) bus: bus::Bus,
     king: king::King,
-    quiet: Quiet,
-    /// When Pi is asked again whether it is idle.
+    pub(crate) quiet: QuietPrompts,
+    /// The monotonic time at which Pi is asked once more whether it is idle.
     ask_idle: Option<Duration>,
-    log: Log,
+    pub(crate) log: Log,
 }
 
 impl Host {
@@ -111,101 +93,101 @@ impl Host {
             bridge: Bridge::new(),
             publisher: setup::publisher(environment, AgentName::PI, Mode::Lasting),
             requests,
-            kept: Kept::default(),
+            switches: SwitchState::default(),
             stage: Stage::Silent,
             mode: String::new(),
             panel: None,
             prompts: Vec::new(),
             bus,
             king,
-            quiet: Quiet::default(),
+            quiet: QuietPrompts::default(),
             ask_idle: None,
             log,
         }
     }
 
-    /// Pi is gone, or this process is to go.
+    /// Pi has ended, or this process was terminated.
     fn end(&mut self, keep: bool) {
-        if !self.is_unwanted() {
+        if !self.is_mute() {
             self.leave(keep, Now::read());
         }
-        self.note();
+        self.log_notes();
     }
 
     fn leave(&mut self, keep: bool, now: Now) {
         self.stage = Stage::Over;
         self.requests.close(keep);
-        self.bus.leave(keep, now);
+        self.bus.leave(keep);
         self.king.leave(keep, now);
         self.publisher.close(keep, now);
     }
 
-    /// What went wrong goes to the log: Pi's own output is its user's.
-    fn note(&mut self) {
+    /// Errors go to the log: Pi's output belongs to its user.
+    fn log_notes(&mut self) {
         for note in self.publisher.notes().into_iter().chain(self.requests.notes()).chain(self.king.notes()) {
             self.log.write("io", &note);
         }
     }
 
-    fn take(&mut self, line: &ToHost, now: Now) -> Result<(), Error> {
+    fn handle(&mut self, line: &ToHost, now: Now) -> Result<(), Error> {
         if let ToHost::Hello(hello) = line {
             return self.hello(hello, line, now);
         }
-        if self.is_unwanted() {
-            // The bridge may have offered the commands before it knew.
-            return if let ToHost::Command(command) = line { self.mute(command) } else { Ok(()) };
+        if self.is_mute() {
+            // The bridge may have registered the commands before it knew.
+            return if let ToHost::Command(command) = line { self.command_when_mute(command) } else { Ok(()) };
         }
         match line {
             ToHost::Prompt(prompt) if prompt.waits == Some(false) => {
                 self.bus.prompted(prompt);
-                self.tell(line, now)
+                self.publish(line, now)
             }
             ToHost::Prompt(prompt) => {
-                // Pi waits for the answer, and for nothing else.
+                // Pi waits for this answer: it comes first.
                 self.prompts.push(prompt.clone());
                 self.answer_prompts()?;
-                self.tell(line, now)
+                self.publish(line, now)
             }
             ToHost::Guard(question) => {
                 let deny = self.bus.guard(question);
                 self.link.result(&question.id, json!({ "deny": deny }))
             }
             ToHost::Tool(call) => self.bus.tool(call, &mut self.link),
-            // A call was broken off: what was to be done is done by then, so its answer is left to come.
+            // By now the call has been carried out; its answer follows as usual.
             ToHost::Cancel(_) => Ok(()),
             ToHost::Command(command) => self.command(command),
             ToHost::Key(key) => self.key(key),
             ToHost::Return(outcome) => self.returned(outcome, now),
             ToHost::Entries(page) => {
-                self.tell(line, now)?;
-                if let Some((come, total)) = self.bridge.missing() {
-                    self.uncounted(&format!("{come} of {total} entries of the session came"));
+                self.publish(line, now)?;
+                if let Some((received, total)) = self.bridge.missing() {
+                    self.forget_usage(&format!("{received} of {total} entries of the session were received"));
                 }
-                // A bridge that says how many there are brings the switches with the first of them: prompts and requests
-                // need not wait for the rest.
+                // A bridge that states the total sends the switches with the first page: prompts and requests need not
+                // wait for the rest.
                 let knows_switches = !page.more || page.total.is_some();
                 if knows_switches && self.stage == Stage::Greeted { self.restore() } else { Ok(()) }
             }
             ToHost::Lost(lost) => {
-                self.tell(line, now)?;
-                self.uncounted(&format!("{} lines of the bridge did not come", lost.lines));
+                self.publish(line, now)?;
+                self.forget_usage(&format!("{} lines of the bridge were lost", lost.lines));
                 self.link.entries()
             }
             ToHost::Bye(bye) => {
-                self.tell(line, now)?;
+                self.publish(line, now)?;
                 self.leave(bye.reason.as_deref() == Some("reload"), now);
                 Ok(())
             }
             ToHost::Event(event) => {
                 if event.event == "agent_settled" {
-                    // A run does what it likes, also with the bus.
-                    self.quiet.ask_again();
+                    // The run may have changed anything, the bus included.
+                    self.quiet.look_again();
                 }
-                self.tell(line, now)?;
+                self.publish(line, now)?;
                 self.bus.event(event);
                 Ok(())
             }
-            _ => self.tell(line, now),
+            _ => self.publish(line, now),
         }
     }
 
@@ -215,9 +197,9 @@ impl Host {
             return self.refuse(&format!("the bridge speaks protocol {}", hello.protocol));
         }
         self.stage = Stage::Greeted;
-        self.tell(line, now)?;
+        self.publish(line, now)?;
         if self.publisher.path().is_none() {
-            // A child of another session: it runs in that one's terminal and is that one's to show.
+            // The child of another session: that session shows the terminal both run in.
             self.stage = Stage::Mute;
             return self.link.ready(Vec::new(), Vec::new(), false, Vec::new());
         }
@@ -227,35 +209,36 @@ impl Host {
         self.king.began(hello, self.publisher.status(), now);
         self.bus.began(hello, self.publisher.status(), now);
         self.link.ready(self.bus.tools(), commands(), self.bus.guards(), self.king.wants())?;
-        // Pi's start waits for that answer, not for the disk.
+        // Pi's start waits for `ready`, and must not wait for the disk.
         self.publisher.flush(now);
         self.link.entries()
     }
 
-    /// Answers a bridge that this host cannot serve, so that Pi's start does not wait for more.
+    /// Answers a bridge that this host cannot serve, so that Pi's start does not wait any longer.
     fn refuse(&mut self, why: &str) -> Result<(), Error> {
         self.log.write("unsupported", why);
         self.stage = Stage::Mute;
         self.link.ready(Vec::new(), Vec::new(), false, Vec::new())
     }
 
-    /// Turns a line into events and feeds them.
-    fn tell(&mut self, line: &ToHost, now: Now) -> Result<(), Error> {
-        let told = self.bridge.line(line);
+    /// Publishes what a line reports.
+    fn publish(&mut self, line: &ToHost, now: Now) -> Result<(), Error> {
+        let effects = self.bridge.line(line);
         self.king.line(line, now);
-        self.feed(told, now)
+        self.apply(effects, now)
     }
 
-    fn feed(&mut self, told: Told, now: Now) -> Result<(), Error> {
-        for event in &told.events {
+    /// Feeds events to the publisher, and asks Pi whether it is idle where that decides the state.
+    pub(crate) fn apply(&mut self, effects: Effects, now: Now) -> Result<(), Error> {
+        for event in &effects.events {
             if !matches!(event, Event::End(_))
                 && let Err(refused) = self.publisher.feed(event, now)
             {
                 self.log.write("usage", &refused.to_string());
             }
         }
-        match told.ask_idle {
-            Some(AskIdle::Now) => self.link.call("ctx.isIdle", Vec::new(), Then::Idle),
+        match effects.ask_idle {
+            Some(AskIdle::Now) => self.link.call("ctx.isIdle", Vec::new(), Pending::Idle),
             Some(AskIdle::Soon) => {
                 self.ask_idle = Some(now.mono + SOON);
                 Ok(())
@@ -264,41 +247,23 @@ impl Host {
         }
     }
 
-    /// What was used is not known any more: a part would look like the whole.
-    fn uncounted(&mut self, why: &str) {
+    /// Lines were lost, so the usage is incomplete: a part of it must not be published as the whole.
+    fn forget_usage(&mut self, why: &str) {
         self.publisher.forget_usage();
         let session = self.bridge.session();
-        self.log.write("lost", &format!("{why}: what session {session} used is unknown until all is counted anew"));
+        self.log.write(
+            "lost",
+            &format!("{why}: the usage of session {session} is unknown until it has been counted again"),
+        );
     }
 
-    /// After a start, a reload or a resume: what was switched in this session is switched again.
-    fn restore(&mut self) -> Result<(), Error> {
-        if let Some(kept) = self.bridge.switches() {
-            self.kept = Kept::of(kept);
-        }
-        if self.kept.is_empty() {
-            return self.restored();
-        }
-        self.stage = Stage::Restoring;
-        let again = self.kept.again();
-        self.switch(again)
-    }
-
-    fn restored(&mut self) -> Result<(), Error> {
-        self.stage = Stage::Ready;
-        // The host before this one may have told of a set that was never stored, or have died before it told of one.
-        self.link.skills(self.kept.hidden())?;
-        self.quiet.ask_again();
-        self.answer_prompts()
-    }
-
-    /// A prompt that comes before the switches are known waits for them, as long as the bridge waits.
-    fn answer_prompts(&mut self) -> Result<(), Error> {
+    /// Answers prompts once the switches are known; until then they wait, at most as long as the bridge does.
+    pub(crate) fn answer_prompts(&mut self) -> Result<(), Error> {
         if self.stage != Stage::Ready {
             return Ok(());
         }
         for prompt in std::mem::take(&mut self.prompts) {
-            let mut answer = json!({ "hidden": self.kept.hidden() });
+            let mut answer = json!({ "hidden": self.switches.hidden() });
             if let Some(message) = self.bus.before_prompt(&prompt) {
                 answer["message"] = message;
             }
@@ -311,131 +276,9 @@ impl Host {
         Ok(())
     }
 
-    /// Nothing of this session is wanted, or not any more.
-    fn is_unwanted(&self) -> bool {
+    /// Whether nothing is published of this session, or not any more.
+    fn is_mute(&self) -> bool {
         matches!(self.stage, Stage::Silent | Stage::Mute | Stage::Over)
-    }
-
-    fn order(&mut self, order: Order) -> Result<(), Error> {
-        match order {
-            Order::Switch(order) => self.switch(Switching::asked(order.id, order.tools, order.skills)),
-            // Pi runs the command as if the user had typed it; only a command can reload.
-            Order::Reload(_) => self.link.call(
-                "pi.sendUserMessage",
-                vec![json!("/session-reload"), json!({ "expandPromptTemplates": true })],
-                Then::Nothing,
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn switch(&mut self, switching: Switching) -> Result<(), Error> {
-        self.link.call("pi.getActiveTools", Vec::new(), Then::Active(switching))
-    }
-
-    fn returned(&mut self, outcome: &Return, now: Now) -> Result<(), Error> {
-        let Some(then) = self.link.returned(&outcome.id) else { return Ok(()) };
-        let result = &outcome.result;
-        let error = outcome.error.as_deref();
-        match then {
-            Then::Nothing => Ok(()),
-            Then::Idle => {
-                let told = self.bridge.idle(result.as_bool().filter(|_| error.is_none()));
-                self.feed(told, now)
-            }
-            Then::Active(switching) => match error {
-                Some(why) => self.switched(&switching, Err(why.to_owned()), now),
-                None => self.set_active(switching, names(result), now),
-            },
-            Then::Set(switching) => match error {
-                Some(why) => self.switched(&switching, Err(why.to_owned()), now),
-                None => self.link.call("pi.getActiveTools", Vec::new(), Then::Verify(switching)),
-            },
-            Then::Verify(switching) => self.verify(switching, &names(result), now),
-            Then::Stored(switching) => {
-                let outcome = error.map_or(Ok(()), |why| Err(why.to_owned()));
-                self.switched(&switching, outcome, now)
-            }
-        }
-    }
-
-    fn set_active(&mut self, switching: Switching, active: Vec<String>, now: Now) -> Result<(), Error> {
-        match self.kept.wanted(&switching, &active) {
-            Some(wanted) => self.link.call("pi.setActiveTools", vec![json!(wanted)], Then::Set(switching)),
-            None => self.verify(switching, &active, now),
-        }
-    }
-
-    /// Pi's own list says what was done; the skills are ours to leave out.
-    fn verify(&mut self, switching: Switching, active: &[String], now: Now) -> Result<(), Error> {
-        if let Err(why) = switching.holds_in(active) {
-            return self.switched(&switching, Err(why), now);
-        }
-        self.kept.take(&switching);
-        let hidden = self.kept.hidden();
-        for event in self.bridge.switched(active, &hidden) {
-            let _ = self.publisher.feed(&event, now);
-        }
-        self.link.skills(hidden)?;
-        if switching.request().is_none() {
-            return self.switched(&switching, Ok(()), now);
-        }
-        let entry = vec![json!(jig_session_schema::request::SWITCHES_ENTRY), json!(self.kept.entry())];
-        self.link.call("pi.appendEntry", entry, Then::Stored(switching))
-    }
-
-    fn switched(&mut self, switching: &Switching, outcome: Result<(), String>, now: Now) -> Result<(), Error> {
-        match switching.request() {
-            Some(id) => self.requests.applied(id, outcome, &mut self.publisher, now),
-            None => {
-                if let Err(why) = outcome {
-                    self.log.write("io", &format!("the session's switches were not applied again: {why}"));
-                }
-                return self.restored();
-            }
-        }
-        Ok(())
-    }
-
-    /// A command in a session that nothing is shown of.
-    fn mute(&mut self, command: &CommandCall) -> Result<(), Error> {
-        let text = "jig-session shows nothing of this session: it is another one's child, or its bridge is outdated";
-        show::text(&mut self.link, &self.mode, &command.id, text.to_owned())
-    }
-
-    fn command(&mut self, command: &CommandCall) -> Result<(), Error> {
-        match command.name.as_str() {
-            "session-reload" => self.link.reload(&command.id),
-            "session-file" => {
-                let text = show::session_file(&self.publisher);
-                show::text(&mut self.link, &self.mode, &command.id, text)
-            }
-            "context" if self.mode == "tui" => {
-                let mut panel = ContextPanel::new(self.publisher.status());
-                self.link.panel(panel.lines())?;
-                self.panel = Some(panel);
-                self.link.done(&command.id, None)
-            }
-            "context" => {
-                let lines = show::context(self.publisher.status(), show::WIDTH, false);
-                show::text(&mut self.link, &self.mode, &command.id, lines.join("\n"))
-            }
-            _ => self.bus.command(command, &mut self.link),
-        }
-    }
-
-    fn key(&mut self, key: &Key) -> Result<(), Error> {
-        let Some(panel) = &mut self.panel else { return self.bus.key(key, &mut self.link) };
-        if key.closed == Some(true) {
-            self.panel = None;
-            return Ok(());
-        }
-        if panel.key(key) {
-            let lines = panel.lines();
-            return self.link.panel(lines);
-        }
-        self.panel = None;
-        self.link.close_panel()
     }
 }
 
@@ -448,24 +291,24 @@ impl Service for Host {
             return Ok(Flow::Go);
         };
         match ToHost::read(bytes) {
-            Ok(line) => self.take(&line.value, now)?,
-            // A bridge that cannot even greet waits for an answer.
+            Ok(line) => self.handle(&line.value, now)?,
+            // Before its hello is answered, the bridge waits.
             Err(error) if self.stage == Stage::Silent => {
-                self.refuse(&format!("the bridge's first line is not known here: {error}"))?;
+                self.refuse(&format!("the bridge's first line cannot be read: {error}"))?;
             }
-            // A line that is not known is not for us.
+            // A line of a newer bridge: this host has no use for it.
             Err(_) => {}
         }
         Ok(if self.stage == Stage::Over { Flow::Stop } else { Flow::Go })
     }
 
     fn tick(&mut self, now: Now) -> Result<Flow, Error> {
-        if self.is_unwanted() {
+        if self.is_mute() {
             return Ok(Flow::Go);
         }
         if self.ask_idle.is_some_and(|at| now.mono >= at) {
             self.ask_idle = None;
-            self.link.call("ctx.isIdle", Vec::new(), Then::Idle)?;
+            self.link.call("ctx.isIdle", Vec::new(), Pending::Idle)?;
         }
         if self.stage == Stage::Ready {
             for order in self.requests.tick(&mut self.publisher, now) {
@@ -474,23 +317,23 @@ impl Service for Host {
         }
         self.publisher.tick(now);
         let idle = self.publisher.status().is_some_and(|status| status.state == State::Idle);
-        self.bus.tick(idle, self.publisher.status(), &mut self.link, now)?;
+        self.bus.tick(idle, &mut self.link, now)?;
         if self.bus.has_looked() && !self.quiet.holds(now.wall.epoch_ms()) {
-            self.quiet.ask_again();
+            self.quiet.look_again();
         }
         if self.stage == Stage::Ready
             && self.quiet.is_due(idle, now.mono)
-            && let Some(files) = self.quiet.news(self.bus.quiet(), now.mono)
+            && let Some(files) = self.quiet.update(self.bus.quiet(), now.mono)
         {
             self.link.quiet(files)?;
         }
         self.king.tick(self.publisher.status(), now);
-        self.note();
+        self.log_notes();
         Ok(Flow::Go)
     }
 
     fn deadline(&self) -> Option<Duration> {
-        if self.is_unwanted() {
+        if self.is_mute() {
             return None;
         }
         let requests = self.requests.deadline().filter(|_| self.stage == Stage::Ready);
@@ -503,9 +346,4 @@ impl Service for Host {
     fn wakes(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         self.requests.wakes().filter(|_| self.stage == Stage::Ready)
     }
-}
-
-/// The names in a list of Pi's.
-fn names(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

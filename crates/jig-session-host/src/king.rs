@@ -1,7 +1,7 @@
 //! The pi-king card of a session, for users of pi-king: written only when `JIG_SESSION_KING` asks for it.
 //!
-//! The card is made from the status document that is published anyway; only prompts, subagents and
-//! onlookers are taken from the bridge's lines. Where somebody else keeps the file, it says so once.
+//! The card is made from the status document that is published anyway; only prompts, subagents and attached clients come
+//! from elsewhere. When another writer keeps the file, the log says so once.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -21,16 +21,16 @@ use jig_session_schema::status::{State, Status};
 
 /// How often a card that went is looked for, and a waiting result for somebody who sees it.
 const LOOK: Duration = Duration::from_secs(10);
-/// How long tmux may take to say whether somebody is there. Without an answer, somebody is.
+/// How long tmux may take to answer. Without an answer, somebody is assumed to look.
 const ANSWER: Duration = Duration::from_secs(1);
 /// How often an unanswered question to tmux is looked at.
 const SOON: Duration = Duration::from_millis(50);
-/// What a model stops for when its output was too long.
+/// A model's stop reasons for an output that was too long.
 const CEILINGS: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
 
-/// What the user asked for.
+/// What the environment asks for.
 #[derive(Clone, Debug)]
-struct Wanted {
+struct Config {
     folder: PathBuf,
     visible: bool,
     agent_dir: PathBuf,
@@ -44,16 +44,16 @@ struct Tmux {
     pane: Option<String>,
 }
 
-/// Keeps the card, or nothing.
+/// Keeps the card, if the user wants one.
 pub(crate) struct King {
-    wanted: Option<Wanted>,
+    config: Option<Config>,
     machine: Machine,
-    live: Option<Live>,
+    live: Option<LiveCard>,
     notes: Vec<String>,
 }
 
 /// The card of the session that is published now.
-struct Live {
+struct LiveCard {
     writer: Writer,
     card: Card,
     status: Status,
@@ -61,13 +61,13 @@ struct Live {
     /// A turn has begun and not settled.
     turn: bool,
     next_look: Duration,
-    asked: Option<Asked>,
-    /// What was said last; said again only when it changes.
-    said: Option<String>,
+    query: Option<AttachQuery>,
+    /// The last note; repeated only when it changes.
+    noted: Option<String>,
 }
 
 /// A question to tmux: is a client attached to the session of this pane?
-struct Asked {
+struct AttachQuery {
     child: Child,
     until: Duration,
     /// The next look at whether it has ended.
@@ -84,7 +84,7 @@ impl King {
             Some("1") => Some(environment.get("PI_DASHBOARD_SPAWNED") == Some("1")),
             _ => None,
         };
-        let wanted = visible.map(|visible| Wanted {
+        let config = visible.map(|visible| Config {
             folder: places.king.clone(),
             visible,
             agent_dir: fingerprint::agent_dir(environment.get("PI_CODING_AGENT_DIR"), &places.home),
@@ -93,10 +93,10 @@ impl King {
                 pane: environment.get("TMUX_PANE").map(str::to_owned),
             }),
         });
-        Self { wanted, machine: Machine::new(), live: None, notes: Vec::new() }
+        Self { config, machine: Machine::new(), live: None, notes: Vec::new() }
     }
 
-    /// What the bridge is to tell besides: `prompt`, the beginning of each prompt.
+    /// What the bridge is to send besides: `prompt`, the beginning of each prompt.
     pub(crate) fn wants(&self) -> Vec<String> {
         if self.live.is_some() { vec!["prompt".to_owned()] } else { Vec::new() }
     }
@@ -104,13 +104,13 @@ impl King {
     /// The session began, or goes on; `hello` is the bridge's line.
     pub(crate) fn began(&mut self, hello: &Hello, status: Option<&Status>, now: Now) {
         self.live = None;
-        let (Some(wanted), Some(status)) = (&self.wanted, status) else { return };
+        let (Some(config), Some(status)) = (&self.config, status) else { return };
         let Some(pid) = status.pid else { return };
         // Without a transcript there is nothing that a card could point to.
         if hello.file.as_deref().is_none_or(str::is_empty) {
             return;
         }
-        let writer = match Writer::open(&wanted.folder, &status.session, pid) {
+        let writer = match Writer::open(&config.folder, &status.session, pid) {
             Ok(writer) => writer,
             Err(error) => return self.notes.push(error.to_string()),
         };
@@ -120,9 +120,9 @@ impl King {
         let mut card = Card::new(Facts {
             process_started_ms: started.unwrap_or_else(|| now.wall.epoch_ms()),
             // Whatever is listed may be started again: only what a person began in a terminal is.
-            visible: wanted.visible && hello.mode.as_deref() == Some("tui"),
+            visible: config.visible && hello.mode.as_deref() == Some("tui"),
             fork: reason == "fork",
-            fingerprint: fingerprint::compute(&wanted.agent_dir, status.cwd.as_ref()),
+            fingerprint: fingerprint::compute(&config.agent_dir, status.cwd.as_ref()),
         });
         match writer.before(&self.machine) {
             // The same process goes on with this session, after a reload or with a new host.
@@ -131,29 +131,29 @@ impl King {
             Ok(Before::Nothing | Before::Theirs(_)) => {}
             Err(error) => self.notes.push(error.to_string()),
         }
-        self.live = Some(Live {
+        self.live = Some(LiveCard {
             writer,
             card,
             status: status.clone(),
             shown: None,
             turn: status.state == State::Busy,
             next_look: now.mono,
-            asked: None,
-            said: None,
+            query: None,
+            noted: None,
         });
         self.tick(Some(status), now);
     }
 
     /// Every line of the bridge, `hello` included, before the publisher takes it.
     pub(crate) fn line(&mut self, line: &ToHost, now: Now) {
-        let (Some(live), Some(wanted)) = (&mut self.live, &self.wanted) else { return };
+        let (Some(live), Some(config)) = (&mut self.live, &self.config) else { return };
         match line {
             ToHost::Prompt(prompt) => {
                 if let Some(text) = &prompt.text {
                     live.card.prompt(text);
                 }
             }
-            ToHost::Event(event) => live.event(event, wanted),
+            ToHost::Event(event) => live.event(event, config),
             ToHost::Bus(said) => {
                 let data = &said.data;
                 if let (Some(phase), Some(id)) = (SubagentPhase::of_event(&said.event), &data.id) {
@@ -169,7 +169,7 @@ impl King {
     pub(crate) fn tick(&mut self, status: Option<&Status>, now: Now) {
         let (Some(live), Some(status)) = (&mut self.live, status) else { return };
         live.status = status.clone();
-        let tmux = self.wanted.as_ref().and_then(|wanted| wanted.tmux.as_ref());
+        let tmux = self.config.as_ref().and_then(|config| config.tmux.as_ref());
         match (status.state, live.turn) {
             (State::Busy, false) => live.start(),
             (State::Idle, true) => {
@@ -188,21 +188,21 @@ impl King {
         }
         let document = live.card.document(&live.status, now.wall.epoch_ms());
         // Until tmux has answered, nobody can say what the settled turn means.
-        let undecided = live.asked.as_ref().is_some_and(|asked| asked.settles);
+        let undecided = live.query.as_ref().is_some_and(|query| query.settles);
         if !undecided && (due || live.changed(&document)) {
             let outcome = live.writer.publish(&document, &self.machine).map_err(|error| error.to_string());
-            self.notes.extend(live.say(outcome));
+            self.notes.extend(live.note(outcome));
             live.shown = Some(document);
         }
     }
 
-    /// When `tick` is wanted.
+    /// When `tick` is config.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let live = self.live.as_ref()?;
-        Some(live.asked.as_ref().map_or(live.next_look, |asked| asked.until.min(asked.next)))
+        Some(live.query.as_ref().map_or(live.next_look, |query| query.until.min(query.next)))
     }
 
-    /// The session ends, or is reloaded.
+    /// The session ends; with `keep` it is reloaded.
     pub(crate) fn leave(&mut self, keep: bool, now: Now) {
         let Some(mut live) = self.live.take() else { return };
         if keep {
@@ -210,24 +210,24 @@ impl King {
         }
         let ended = live.card.ended(&live.status, now.wall.epoch_ms());
         let outcome = live.writer.finish(&ended, &self.machine).map_err(|error| error.to_string());
-        self.notes.extend(live.say(outcome));
+        self.notes.extend(live.note(outcome));
     }
 
-    /// What a person should hear of since the last call.
+    /// Notes for the log since the last call.
     pub(crate) fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 }
 
-impl Live {
+impl LiveCard {
     fn start(&mut self) {
         self.turn = true;
-        self.asked = None;
+        self.query = None;
         self.card.started();
     }
 
     /// Something happened in Pi.
-    fn event(&mut self, event: &BridgeEvent, wanted: &Wanted) {
+    fn event(&mut self, event: &BridgeEvent, config: &Config) {
         let data = &event.data;
         match event.event.as_str() {
             "agent_start" => self.start(),
@@ -241,7 +241,7 @@ impl Live {
             "session_start" if data.reason.as_deref() == Some("fork") => {
                 let parent = data.previous_session_file.as_deref().and_then(session_of);
                 let card = parent.and_then(|parent| {
-                    let card = read_file(wanted.folder.join(format!("{parent}.json")), STATUS_BYTES).ok()?;
+                    let card = read_file(config.folder.join(format!("{parent}.json")), STATUS_BYTES).ok()?;
                     KingStatus::read(&card.bytes).ok()
                 });
                 if let Some(stamp) = card.and_then(|read| read.value.startup_fingerprint) {
@@ -260,7 +260,7 @@ impl Live {
         })
     }
 
-    /// Asks tmux whether somebody is attached. Outside tmux somebody always is.
+    /// Asks tmux whether a client is attached. Outside tmux, somebody is assumed to look.
     fn ask(&mut self, tmux: Option<&Tmux>, settles: bool, now: Now) {
         let child = tmux.and_then(|tmux| {
             let mut command = Command::new("tmux");
@@ -272,30 +272,32 @@ impl Live {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()
         });
         match child {
-            Some(child) => self.asked = Some(Asked { child, until: now.mono + ANSWER, next: now.mono + SOON, settles }),
+            Some(child) => {
+                self.query = Some(AttachQuery { child, until: now.mono + ANSWER, next: now.mono + SOON, settles })
+            }
             None => self.answered(true, settles),
         }
     }
 
     /// Takes tmux's answer, if it is there.
     fn answer(&mut self, now: Now) {
-        let Some(asked) = &mut self.asked else { return };
-        let ended = asked.child.try_wait();
+        let Some(query) = &mut self.query else { return };
+        let ended = query.child.try_wait();
         let attended = match ended {
             Ok(Some(status)) => {
                 let mut text = String::new();
-                let read = asked.child.stdout.take().map(|mut out| std::io::Read::read_to_string(&mut out, &mut text));
+                let read = query.child.stdout.take().map(|mut out| std::io::Read::read_to_string(&mut out, &mut text));
                 !(status.success() && matches!(read, Some(Ok(_))) && text.trim() == "0")
             }
-            Ok(None) if now.mono < asked.until => {
-                asked.next = now.mono + SOON;
+            Ok(None) if now.mono < query.until => {
+                query.next = now.mono + SOON;
                 return;
             }
             _ => true,
         };
-        if let Some(asked) = self.asked.take() {
-            let settles = asked.settles;
-            drop(asked);
+        if let Some(query) = self.query.take() {
+            let settles = query.settles;
+            drop(query);
             self.answered(attended, settles);
         }
     }
@@ -308,8 +310,8 @@ impl Live {
         }
     }
 
-    /// What there is to say about a write, unless it was said before.
-    fn say(&mut self, outcome: Result<Outcome, String>) -> Option<String> {
+    /// A note on a write that did not happen, unless it was made before.
+    fn note(&mut self, outcome: Result<Outcome, String>) -> Option<String> {
         let text = match outcome {
             Ok(Outcome::Written | Outcome::Unchanged) => None,
             Ok(Outcome::NotOurs(Owner::Process(pid))) => {
@@ -320,17 +322,17 @@ impl Live {
                 self.status.session
             )),
             Ok(Outcome::NotOurs(Owner::Unknown)) => {
-                Some(format!("the pi-king card of {} is somebody else's", self.status.session))
+                Some(format!("the pi-king card of {} is another program's", self.status.session))
             }
             Err(error) => Some(error),
         };
-        let new = text.is_some() && self.said != text;
-        self.said.clone_from(&text);
+        let new = text.is_some() && self.noted != text;
+        self.noted.clone_from(&text);
         text.filter(|_| new)
     }
 }
 
-impl Drop for Asked {
+impl Drop for AttachQuery {
     fn drop(&mut self) {
         // One that has ended already is only reaped.
         let _ = self.child.kill();

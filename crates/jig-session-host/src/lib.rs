@@ -5,17 +5,19 @@
 //!
 //! What is installed into Pi, [`bridge::text`], stands here too: the two speak one protocol, `bridge.v1`.
 
-mod board;
 pub mod bridge;
 mod bus;
+mod bus_panel;
+mod commands;
+mod context_panel;
 mod error;
 mod host;
 mod king;
 mod link;
-mod panel;
 mod quiet;
 mod show;
 mod switches;
+mod switching;
 
 pub use error::Error;
-pub use host::{commands, run};
+pub use host::run;

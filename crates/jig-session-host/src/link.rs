@@ -1,4 +1,4 @@
-//! What the host says to the bridge, and what it does with the answers to its own calls.
+//! Lines to the bridge, and the calls whose answers are awaited.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,43 +11,43 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Error;
-use crate::switches::Switching;
+use crate::switches::SwitchChange;
 
-/// What an answer to a call is for.
-pub(crate) enum Then {
-    /// Nothing.
+/// Why Pi was called: what its answer is used for.
+pub(crate) enum Pending {
+    /// No answer is wanted.
     Nothing,
     /// Whether Pi is idle.
     Idle,
     /// The active tools, before they are set.
-    Active(Switching),
+    Active(SwitchChange),
     /// They were set.
-    Set(Switching),
+    Set(SwitchChange),
     /// The active tools, after they were set.
-    Verify(Switching),
+    Verify(SwitchChange),
     /// The switches were stored in the session.
-    Stored(Switching),
+    Stored(SwitchChange),
 }
 
 /// The host's output.
 pub(crate) struct Link {
     next: u64,
-    waiting: HashMap<String, Then>,
+    pending: HashMap<String, Pending>,
 }
 
 impl Link {
     pub(crate) fn new() -> Self {
-        Self { next: 1, waiting: HashMap::new() }
+        Self { next: 1, pending: HashMap::new() }
     }
 
     /// Calls one of Pi's functions.
-    pub(crate) fn call(&mut self, function: &str, args: Vec<Value>, then: Then) -> Result<(), Error> {
+    pub(crate) fn call(&mut self, function: &str, args: Vec<Value>, purpose: Pending) -> Result<(), Error> {
         let mut call = Call::new();
-        if !matches!(then, Then::Nothing) {
+        if !matches!(purpose, Pending::Nothing) {
             let id = self.next.to_string();
             self.next += 1;
             call.id = Some(LineId(id.clone()));
-            self.waiting.insert(id, then);
+            self.pending.insert(id, purpose);
         }
         call.function = function.to_owned();
         call.args = args;
@@ -63,9 +63,9 @@ impl Link {
         write(&call)
     }
 
-    /// What the answer of a `return` line is for.
-    pub(crate) fn returned(&mut self, id: &LineId) -> Option<Then> {
-        self.waiting.remove(&id.0)
+    /// What the answer in a `return` line is for; `None` when nobody waits for it.
+    pub(crate) fn returned(&mut self, id: &LineId) -> Option<Pending> {
+        self.pending.remove(&id.0)
     }
 
     pub(crate) fn ready(
@@ -86,7 +86,7 @@ impl Link {
         write(&HostResult::new().id(id.to_owned()).result(result))
     }
 
-    /// As [`Link::result`]; false when Pi is gone and nobody has read it.
+    /// As [`Link::result`]; false when the bridge has gone and nobody has read it.
     pub(crate) fn delivered(&mut self, id: &str, result: Value) -> Result<bool, Error> {
         written(&HostResult::new().id(id.to_owned()).result(result))
     }
@@ -104,7 +104,7 @@ impl Link {
         write(&Quiet::new().files(files))
     }
 
-    /// A command is done; `text` is written to Pi's output, for a mode that has no other place for it.
+    /// A command has ended; `text` is written to Pi's output, in a mode that has no other place for it.
     pub(crate) fn done(&mut self, id: &str, text: Option<String>) -> Result<(), Error> {
         write(&Done::new().id(id.to_owned()).text(text))
     }
@@ -126,14 +126,14 @@ fn write(line: &impl Serialize) -> Result<(), Error> {
     written(line).map(|_| ())
 }
 
-/// Writes a line; false when Pi is gone.
+/// Writes a line; false when the bridge has gone.
 fn written(line: &impl Serialize) -> Result<bool, Error> {
     let mut text = serde_json::to_vec(line).map_err(|error| Error::Bridge(error.into()))?;
     text.push(b'\n');
     let mut out = io::stdout().lock();
     match out.write_all(&text).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
-        // Pi is gone; the end of input says so next, and is what ends the host.
+        // The end of input follows, and ends the host.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Error::Bridge(error)),
     }

@@ -5,7 +5,7 @@ use jig_session_schema::status::Status;
 use serde_json::json;
 
 use crate::Error;
-use crate::link::{Link, Then};
+use crate::link::{Link, Pending};
 use jig_session_view::context;
 
 /// The width of texts that are not shown in a terminal of known width.
@@ -43,7 +43,7 @@ pub(crate) fn text(link: &mut Link, mode: &str, command: &str, text: String) -> 
         "tui" | "rpc" => link.call_in(command, "ctx.ui.notify", vec![json!(text), json!("info")])?,
         "json" => {
             let message = json!({ "customType": "jig-session", "content": text, "display": true });
-            link.call("pi.sendMessage", vec![message], Then::Nothing)?;
+            link.call("pi.sendMessage", vec![message], Pending::Nothing)?;
         }
         _ => return link.done(command, Some(text)),
     }

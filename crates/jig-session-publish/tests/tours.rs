@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use jig_session_agents::pi::{AskIdle, Bridge, Told};
+use jig_session_agents::pi::{AskIdle, Bridge, Effects};
 use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::bridge::{FromHost, ToHost};
 use jig_session_schema::event::Event;
@@ -60,7 +60,7 @@ struct Player {
 }
 
 impl Player {
-    fn apply(&mut self, told: &Told, at: Timestamp) {
+    fn apply(&mut self, told: &Effects, at: Timestamp) {
         for event in &told.events {
             let at = event.at().unwrap_or(at);
             match event {

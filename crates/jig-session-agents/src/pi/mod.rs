@@ -35,7 +35,7 @@ const TELLS_FAILED_COMPACTIONS: [u32; 3] = [1, 3, 0];
 
 /// The events of a line, and what the host must ask Pi to know more.
 #[derive(Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Effects {
     /// In the order in which they are to be applied.
     pub events: Vec<Event>,
     /// Pi is to be asked `ctx.isIdle`; the answer goes into [`Bridge::idle`].
@@ -93,7 +93,7 @@ impl Bridge {
     }
 
     /// The events that a line stands for. A line that is not known, or not of this use, stands for none.
-    pub fn line(&mut self, line: &ToHost) -> Told {
+    pub fn line(&mut self, line: &ToHost) -> Effects {
         let events = match line {
             ToHost::Hello(hello) => return self.hello(hello),
             ToHost::Event(event) => return self.event(event),
@@ -106,12 +106,12 @@ impl Bridge {
             }
             ToHost::Lost(_) => {
                 (self.counted, self.reading) = (false, None);
-                return Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Lost)) };
+                return Effects { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Lost)) };
             }
             ToHost::Bye(bye) => vec![EndEvent::new().keep(Some(bye.reason.as_deref() == Some("reload"))).into()],
             _ => Vec::new(),
         };
-        Told { events, ask_idle: None }
+        Effects { events, ask_idle: None }
     }
 
     /// The session's id.
@@ -147,7 +147,7 @@ impl Bridge {
         vec![self.capabilities(), self.context(None)]
     }
 
-    fn hello(&mut self, line: &Hello) -> Told {
+    fn hello(&mut self, line: &Hello) -> Effects {
         *self = Self { session: line.session.clone(), ..Self::default() };
         self.version = line.pi.as_deref().and_then(version);
         self.see_window(line.model.as_ref().and_then(|model| model.context_window));
@@ -168,7 +168,7 @@ impl Bridge {
         let mut events = vec![session.into(), model.into()];
         events.extend(self.offers(&line.tools, &line.active, &line.skills));
         // What was kept over a reload or a crash of the host may say that Pi works, while it waits.
-        Told { events, ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Kept)) }
+        Effects { events, ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Kept)) }
     }
 
     /// The tools and skills there are.
@@ -190,7 +190,7 @@ impl Bridge {
         CapabilitiesEvent::new().tools(tools.collect()).skills(skills.collect()).accepts(accepts).into()
     }
 
-    fn event(&mut self, line: &BridgeEvent) -> Told {
+    fn event(&mut self, line: &BridgeEvent) -> Effects {
         let (data, at) = (&line.data, moment(line.at));
         // A change of the model tells its window itself, and is compared with the one before.
         if line.event != "model_select" {
@@ -228,7 +228,7 @@ impl Bridge {
             "ui_prompt_end" => self.prompt_ended(at),
             _ => Vec::new(),
         };
-        Told { events, ask_idle: None }
+        Effects { events, ask_idle: None }
     }
 
     fn model_selected(&mut self, told: Option<&BridgeModel>, at: Option<Timestamp>) -> Vec<Event> {

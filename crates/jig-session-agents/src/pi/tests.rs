@@ -28,7 +28,7 @@ fn event(name: &str, data: Value) -> Value {
 }
 
 /// A line as the contract reads it; one that it does not know stands for nothing.
-fn hear(bridge: &mut Bridge, line: &Value) -> Told {
+fn hear(bridge: &mut Bridge, line: &Value) -> Effects {
     ToHost::read_value(line.clone()).map(|read| bridge.line(&read.value)).unwrap_or_default()
 }
 
@@ -84,7 +84,7 @@ fn a_session_that_was_kept_busy_and_is_idle_has_been_aborted() {
     let mut bridge = Bridge::new();
     hear(&mut bridge, &hello());
     hear(&mut bridge, &event("agent_start", json!({})));
-    assert_eq!(bridge.idle(Some(true)), Told::default(), "a turn has begun since it was asked");
+    assert_eq!(bridge.idle(Some(true)), Effects::default(), "a turn has begun since it was asked");
 }
 
 #[test]

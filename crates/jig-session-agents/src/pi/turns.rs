@@ -4,7 +4,7 @@ use jig_session_schema::bridge::BridgeEvent;
 use jig_session_schema::event::{Event, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase};
 use jig_session_schema::time::Timestamp;
 
-use super::{Bridge, Told};
+use super::{Bridge, Effects};
 
 /// The first Pi that tells when it has settled.
 const SETTLES: [u32; 3] = [0, 80, 4];
@@ -47,14 +47,14 @@ impl Bridge {
     }
 
     /// On a Pi that does not tell when it has settled, the end of the run and an idle Pi after it mean the same.
-    pub(super) fn agent_ended(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Told {
+    pub(super) fn agent_ended(&mut self, line: &BridgeEvent, at: Option<Timestamp>) -> Effects {
         if self.settles || self.version.is_some_and(|version| version >= SETTLES) || !self.open {
-            return Told::default();
+            return Effects::default();
         }
         if line.idle == Some(true) {
-            return Told { events: self.settled(at, None), ask_idle: None };
+            return Effects { events: self.settled(at, None), ask_idle: None };
         }
-        Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, Reason::Ended)) }
+        Effects { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, Reason::Ended)) }
     }
 
     pub(super) fn ask(&mut self, when: AskIdle, reason: Reason) -> AskIdle {
@@ -63,11 +63,11 @@ impl Bridge {
     }
 
     /// Pi's answer to `ctx.isIdle`; answers come in the order of the questions. `None` when it gave none.
-    pub fn idle(&mut self, idle: Option<bool>) -> Told {
-        let Some(asked) = self.asked.pop_front() else { return Told::default() };
+    pub fn idle(&mut self, idle: Option<bool>) -> Effects {
+        let Some(asked) = self.asked.pop_front() else { return Effects::default() };
         // Since then a turn has begun.
         if asked.turn != self.turn {
-            return Told::default();
+            return Effects::default();
         }
         let events = match (asked.reason, idle, self.open) {
             (Reason::Kept, Some(true), false) => {
@@ -80,12 +80,12 @@ impl Bridge {
             }
             (Reason::Ended | Reason::Lost, Some(true), true) => self.settled(None, None),
             (Reason::Ended, Some(false), true) => {
-                return Told { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, Reason::Ended)) };
+                return Effects { events: Vec::new(), ask_idle: Some(self.ask(AskIdle::Soon, Reason::Ended)) };
             }
             (Reason::Lost, Some(false), false) => self.turn_began(None),
             _ => Vec::new(),
         };
-        Told { events, ask_idle: None }
+        Effects { events, ask_idle: None }
     }
 
     /// The turn has settled. Without Pi's own word, the last message tells whether it was broken off.
