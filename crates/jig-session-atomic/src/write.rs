@@ -60,6 +60,18 @@ impl PrivateDir {
         self.publish(name, bytes, sync, Place::OnlyNew)
     }
 
+    /// Tries whether a file of these bytes could be written now: a temporary is made, filled and taken away again. What
+    /// a look at the file system cannot tell, such as a quota or a disk that is full for this user only, shows here.
+    ///
+    /// # Errors
+    /// What a write would have ended with.
+    pub fn try_write(&self, bytes: &[u8]) -> Result<(), Error> {
+        let name = OsStr::new("probe");
+        let held = self.held();
+        let (_temporary, fd) = self.create_temporary(&held, name)?;
+        fill(fd, bytes, held.remote).map(|_| ()).map_err(|(operation, errno)| self.os(operation, name, errno))
+    }
+
     /// The folder may have been removed, or our temporary swept by a process that cannot see ours: both show as
     /// "no such file", and both are mended by doing it once more in the folder that the path leads to now.
     fn publish(&self, name: &OsStr, bytes: &[u8], sync: Sync, place: Place) -> Result<Option<Stamp>, Error> {

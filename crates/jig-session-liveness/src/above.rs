@@ -91,6 +91,15 @@ pub fn agent_above(processes: &dyn Processes, pid: u32) -> Option<u32> {
     script.or(interactive).or(wrapper)
 }
 
+/// Whether a process holds sessions of many kinds and outlives each of them: a multiplexer, a terminal, a login, the
+/// system's first process. In a container an agent itself can be the first one.
+#[must_use]
+pub fn hosts_sessions(processes: &dyn Processes, pid: u32) -> bool {
+    let Ok(process) = processes.process(pid) else { return false };
+    // The first process of a container is judged like any other one.
+    role(&Process { pid: pid.max(2), ..process }, &processes.command_line(pid)) == Role::Host
+}
+
 /// Whether a process that inherited `TMUX_PANE` is still in that pane: it has a controlling terminal, and the nearest
 /// program above it that hosts sessions is tmux. One that took a session of its own (`setsid`), or that another
 /// multiplexer holds by now, is not. True where nothing can be seen.

@@ -83,7 +83,7 @@ record! {
         required session: String = "session",
         /// The agent's process; left out = the nearest ancestor that is no shell or wrapper.
         added pid: Option<u32> = "pid",
-        /// The working folder; left out = the publisher's.
+        /// The working folder, absolute or below the publisher's; left out = the publisher's.
         added cwd: Option<String> = "cwd",
         /// The agent's configuration folder.
         added agent_dir: Patch<String> = "agentDir",
@@ -91,7 +91,7 @@ record! {
         added version: Patch<String> = "version",
         /// The session's name as its user set it.
         added name: Patch<String> = "name",
-        /// The transcript's path.
+        /// The transcript's path, absolute or below the publisher's folder.
         added transcript: Patch<String> = "transcript",
         /// The terminal; left out = the publisher's.
         added terminal: Patch<String> = "terminal",

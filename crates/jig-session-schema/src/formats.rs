@@ -22,6 +22,7 @@ pub struct Format {
     pub limit: usize,
     schema: fn(Side) -> Map<String, Value>,
     check: fn(Value) -> Result<Vec<FieldProblem>, ReadError>,
+    check_writer: fn(Value) -> Result<Vec<FieldProblem>, ReadError>,
     as_written: fn(Value) -> Option<Value>,
 }
 
@@ -37,6 +38,10 @@ fn as_written<T: Shape + serde::Serialize>(value: Value) -> Option<Value> {
 
 fn check<T: Shape>(value: Value) -> Result<Vec<FieldProblem>, ReadError> {
     crate::read::value::<T>(value).map(|read| read.problems)
+}
+
+fn check_writer<T: Shape>(value: Value) -> Result<Vec<FieldProblem>, ReadError> {
+    crate::read::written::<T>(value).map(|read| read.problems)
 }
 
 const fn limit_of(name: &str) -> usize {
@@ -64,6 +69,7 @@ macro_rules! formats {
             limit: limit_of($name),
             schema: schema_of::<$Ty>,
             check: check::<$Ty>,
+            check_writer: check_writer::<$Ty>,
             as_written: as_written::<$Ty>,
         } ),*];
 
@@ -156,6 +162,14 @@ impl Format {
     /// When there is no such record in it.
     pub fn check(&self, value: Value) -> Result<Vec<FieldProblem>, ReadError> {
         (self.check)(value)
+    }
+
+    /// What is wrong with a document as its writer's work: also what a reader takes as it is, such as a relative path.
+    ///
+    /// # Errors
+    /// When there is no such record in it.
+    pub fn check_writer(&self, value: Value) -> Result<Vec<FieldProblem>, ReadError> {
+        (self.check_writer)(value)
     }
 
     /// What the lenient reader says of a document's bytes, or of one line's: fields it drops.

@@ -119,6 +119,8 @@ pub struct Reading {
     path: Vec<Step>,
     problems: Vec<FieldProblem>,
     unsupported: Option<String>,
+    /// A writer is judged: what a reader takes is not enough.
+    judges_writer: bool,
 }
 
 #[derive(Debug)]
@@ -170,6 +172,22 @@ impl Reading {
         if self.problems.len() < PROBLEMS_KEPT {
             let pointer = self.pointer();
             self.problems.push(FieldProblem { pointer, message: message.into() });
+        }
+    }
+
+    /// Notes what a reader takes as it is and a writer must not write; it is heard only where a writer is judged.
+    pub fn writer_problem(&mut self, field: &'static str, message: impl Into<String>) {
+        if self.judges_writer {
+            self.enter(field);
+            self.problem(message);
+            self.leave();
+        }
+    }
+
+    /// Notes a path that a writer had to make absolute.
+    pub fn absolute(&mut self, field: &'static str, path: &str) {
+        if !path.starts_with('/') {
+            self.writer_problem(field, "is not an absolute path");
         }
     }
 
@@ -236,7 +254,15 @@ pub(crate) fn value<T: Shape>(value: Value) -> Result<Read<T>, ReadError> {
 }
 
 fn value_of<T: Shape>(value: Value, extent: Extent) -> Result<Read<T>, ReadError> {
-    let mut cx = Reading::of(extent);
+    value_in(value, Reading::of(extent))
+}
+
+/// Reads one parsed document, and notes what no writer may write.
+pub(crate) fn written<T: Shape>(value: Value) -> Result<Read<T>, ReadError> {
+    value_in(value, Reading { judges_writer: true, ..Reading::default() })
+}
+
+fn value_in<T: Shape>(value: Value, mut cx: Reading) -> Result<Read<T>, ReadError> {
     match T::read(value, &mut cx) {
         Some(value) => Ok(Read { value, problems: cx.problems }),
         None => Err(match cx.unsupported {

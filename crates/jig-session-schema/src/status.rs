@@ -1,14 +1,14 @@
 //! Status v1: the one small file in which a live session says what it is doing.
 
 pub use crate::context_detail::{Basis, ContextDetail, ContextFile, ContextPart, ContextSkill, ContextTool, PartName};
-use crate::read::{Extent, Read, ReadError};
+use crate::read::{Extent, Read, ReadError, Reading};
 use crate::shape::Tag;
 use crate::time::Timestamp;
 use crate::words::Name;
 
 record! {
     /// What one live session of a coding agent is doing: `sessions/<name>.json` in the state folder, schema 1.
-    pub struct Status {
+    pub struct Status checked by Status::check {
         /// The version of this format: 1. A field may be added without a new number.
         version schema: Tag = "schema" is 1 @listed,
         /// The session's id, as its agent gives it.
@@ -96,6 +96,12 @@ impl Status {
     /// As [`Status::read`].
     pub fn scan(bytes: &[u8]) -> Result<Read<Self>, ReadError> {
         crate::strict::scan(bytes, Extent::Listed)
+    }
+
+    fn check(&self, cx: &mut Reading) {
+        cx.absolute("cwd", &self.cwd);
+        cx.absolute("transcript", self.transcript.as_deref().unwrap_or("/"));
+        cx.absolute("tmuxSocket", self.tmux_socket.as_deref().unwrap_or("/"));
     }
 
     /// The agent's name: a document without one is of `pi`.
@@ -369,7 +375,7 @@ record! {
 
 record! {
     /// A file that was created or changed.
-    pub struct Output {
+    pub struct Output checked by Output::check {
         /// Its absolute path.
         required path: String = "path",
         /// What was done to it.
@@ -378,6 +384,12 @@ record! {
         needed at: Option<Timestamp> = "at",
         /// The root of its repository's worktree, or null.
         seed repo: Option<String> = "repo",
+    }
+}
+
+impl Output {
+    fn check(&self, cx: &mut Reading) {
+        cx.absolute("path", &self.path);
     }
 }
 

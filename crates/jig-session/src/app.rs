@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jig_session_schema::formats::Document;
 use jig_session_schema::places::{Environment, Places};
 use jig_session_schema::time::Timestamp;
+use rustix::event::{PollFd, PollFlags, poll};
 use serde::Serialize;
 
 use crate::closed;
@@ -96,6 +97,22 @@ impl App {
         let written = serde_json::to_writer(&mut out, document).map_err(io::Error::from);
         out.text.push(b'\n');
         written.and_then(|()| out.flush()).map_err(stdout_failed)
+    }
+
+    /// Ends the program as soon as nobody reads stdout any more. Who writes only when something happens would notice it
+    /// at the next line, which may never come.
+    pub(crate) fn end_with_reader(&self) {
+        std::thread::spawn(|| {
+            let stdout = rustix::stdio::stdout();
+            let mut watched = [PollFd::from_borrowed_fd(stdout, PollFlags::empty())];
+            loop {
+                match poll(&mut watched, None) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    Ok(_) if watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => std::process::exit(0),
+                    _ => return,
+                }
+            }
+        });
     }
 
     /// Writes a note for people to stderr, foreign text in it cleaned. A stderr that cannot be written is nobody's

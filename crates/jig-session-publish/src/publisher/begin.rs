@@ -1,9 +1,11 @@
 //! How a session begins: whose process it is, which file is its own, what is continued, and whether it is a child.
 
+use std::borrow::Cow;
+use std::path::Path;
 use std::time::Duration;
 
 use jig_session_atomic::Stamp;
-use jig_session_liveness::{Process, Processes, Record, agent_above, is_in_tmux};
+use jig_session_liveness::{Process, Processes, Record, agent_above, hosts_sessions, is_in_tmux};
 use jig_session_schema::event::{Event, SessionEvent};
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{self, Agent, State, StateFrom, Status};
@@ -13,6 +15,7 @@ use jig_session_schema::{limits, names};
 use super::file::{Found, Written, found, same_process};
 use super::{Live, Mode, Owner, Publisher, Refused, remembered};
 use crate::Now;
+use crate::reduce::outputs::absolute;
 use crate::reduce::{Memory, Occurrence, Session};
 
 /// Variables that name the terminal, the outermost host first.
@@ -32,6 +35,9 @@ impl Publisher {
     pub(super) fn begin(&mut self, event: &SessionEvent, from: &StateFrom, now: Now) -> Result<Live, Refused> {
         let pid =
             event.pid.or_else(|| agent_above(&*self.setup.processes, self.setup.pid)).ok_or(Refused::NoProcess)?;
+        if event.pid.is_some() {
+            self.doubt(pid);
+        }
         let at = event.at.unwrap_or(now.wall).min(now.wall);
         let mut fresh = self.fresh(event, pid, at);
         fresh.state_from = Some(from.clone());
@@ -82,6 +88,36 @@ impl Publisher {
             text: Vec::new(),
             next_around: Duration::MAX,
         })
+    }
+
+    /// The event with its paths from the root: a reader in another folder could not tell what a relative one means.
+    pub(super) fn with_absolute_paths<'a>(&self, event: &'a SessionEvent) -> Cow<'a, SessionEvent> {
+        let relative = |path: &str| !Path::new(path).is_absolute();
+        let patched = |path: &Patch<String>| matches!(path, Patch::Set(path) if relative(path));
+        if !event.cwd.as_deref().is_some_and(relative) && !patched(&event.transcript) {
+            return Cow::Borrowed(event);
+        }
+        let whole = |path: &str| absolute(&self.setup.cwd, Path::new(path)).to_string_lossy().into_owned();
+        let mut event = event.clone();
+        event.cwd = event.cwd.map(|cwd| if relative(&cwd) { whole(&cwd) } else { cwd });
+        if let Patch::Set(transcript) = &mut event.transcript {
+            if relative(transcript) {
+                *transcript = whole(transcript);
+            }
+        }
+        Cow::Owned(event)
+    }
+
+    /// Says it when a process that was named cannot be the agent: the id is taken as it is, since the one who named it
+    /// may know better, but readers will not show what is expected.
+    fn doubt(&mut self, pid: u32) {
+        let processes = &*self.setup.processes;
+        if processes.is_missing(pid) {
+            self.notes.push(format!("pid {pid}: no such process runs here, so readers take the session for ended"));
+        } else if hosts_sessions(processes, pid) {
+            let name = processes.process(pid).map(|process| process.command).unwrap_or_default();
+            self.notes.push(format!("pid {pid} ({name}) hosts sessions and is no agent: the session would never end"));
+        }
     }
 
     /// Who keeps the document up to date from now on: this process, as long as it lasts. A one-shot use leaves the

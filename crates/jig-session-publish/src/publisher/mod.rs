@@ -174,12 +174,13 @@ impl Publisher {
     }
 
     fn session(&mut self, event: &SessionEvent, from: &StateFrom, now: Now) -> Result<(), Refused> {
+        let event = &self.with_absolute_paths(event);
         let same = self.live.as_ref().is_some_and(|live| {
             let status = &live.session.status;
             status.session == event.session && event.pid.is_none_or(|pid| Some(pid) == status.pid)
         });
         if same {
-            return self.change(&Event::Session(event.clone()), from, now);
+            return self.change(&Event::Session(SessionEvent::clone(event)), from, now);
         }
         let begun = self.begin(event, from, now)?;
         self.end_former(&begun, now);

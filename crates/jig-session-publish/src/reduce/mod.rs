@@ -1,7 +1,7 @@
 //! The reducer: one event and one session in, the session after it out. Pure; what it cannot know is handed in.
 
 mod calls;
-mod outputs;
+pub(crate) mod outputs;
 mod state;
 mod usage;
 

@@ -72,7 +72,7 @@ fn cap(outputs: &mut Vec<Output>) {
 }
 
 /// The path from the root, without `.` and `..`. Links are not resolved: the path is shown as the agent named it.
-fn absolute(cwd: &Path, path: &Path) -> PathBuf {
+pub(crate) fn absolute(cwd: &Path, path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in cwd.join(path).components() {
         match part {

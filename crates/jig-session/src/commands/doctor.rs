@@ -31,6 +31,7 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
     let places = app.places();
     let mut checks = environment(&places);
     checks.extend(folders(&places));
+    checks.extend(room(&places));
     checks.push(process());
     checks.push(watches(&places));
     match view::load(app) {
@@ -128,6 +129,28 @@ fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
         checks.push(good(name, format!("{} {what}", path.display())));
     }
     checks
+}
+
+/// A status file with long lists is about this large.
+const USUAL_BYTES: usize = 32 << 10;
+
+/// Whether what publishers have to write finds room: on a full disk their files stay as they were. Nothing is made that
+/// is not there yet.
+fn room(places: &Places) -> Option<Check> {
+    let dir = PrivateDir::open_own_existing(&places.sessions).ok()??;
+    Some(match dir.try_write(&[b' '; USUAL_BYTES]) {
+        Ok(()) => good("room", "status files can be written"),
+        Err(error) => {
+            let hint = match error.errno().map(rustix::io::Errno::from_raw_os_error) {
+                Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => {
+                    "the disk is full: until there is room, what sessions show is old; remove something, or name a \
+                     folder elsewhere with JIG_STATE_DIR"
+                }
+                _ => "until it can be written, what sessions show is old",
+            };
+            bad("room", error.to_string(), Some(hint.to_owned()), Some(&places.sessions))
+        }
+    })
 }
 
 /// Verdicts need the identity of processes.

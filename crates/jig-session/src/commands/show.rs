@@ -4,6 +4,7 @@ use jig_session_schema::documents::Show;
 use jig_session_schema::row::Row;
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
+use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
@@ -18,8 +19,16 @@ pub(crate) struct Args {
     session: String,
 }
 
-/// How many outputs and calls are shown to people; `--json` gives all.
-const SHOWN: usize = 8;
+/// What of the file stands among the facts or in the tables; `*` is any place of a list. All else is told below them.
+#[rustfmt::skip]
+const ELSEWHERE: &[&str] = &[
+    "schema", "session", "name", "agent.name", "agent.version", "state", "cwd", "model.name", "context.percent",
+    "context.tokens", "context.window", "usage.cost", "background", "terminal", "pid", "startedAt", "ticket.key",
+    "ticket.title", "workflow.current", "outputs.*.path", "outputs.*.action", "outputs.*.at", "recent.*.tool",
+    "recent.*.action", "recent.*.outcome", "recent.*.at",
+];
+/// What has a command of its own.
+const DETAIL: &str = "contextDetail";
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
@@ -31,8 +40,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         show.at = view.at;
         app.print_json(&show)?;
     } else {
+        let rest = rest(&document);
         let status = Status::read_value(document.into()).ok().map(|read| read.value);
-        app.print(&text(app, &session.row, status.as_ref(), view.at))?;
+        app.print(&(text(app, &session.row, status.as_ref(), view.at) + &rest))?;
     }
     Ok(Exit::OK)
 }
@@ -87,6 +97,46 @@ fn text(app: &App, row: &Row, status: Option<&Status>, now: Timestamp) -> String
     out + &lists
 }
 
+/// Everything else that the file says, fields of later versions included: a line each, with the way to it.
+fn rest(document: &Map<String, Value>) -> String {
+    let mut lines = Vec::new();
+    for (key, value) in document.iter().filter(|(key, _)| *key != DETAIL) {
+        leaves(key, key, value, &mut lines);
+    }
+    if document.get(DETAIL).is_some_and(Value::is_object) {
+        lines.push((DETAIL.to_owned(), "see jig-session context".to_owned()));
+    }
+    let width = lines.iter().map(|(way, _)| way.chars().count()).max().unwrap_or_default();
+    let text: String = lines.iter().map(|(way, value)| format!("{:<width$}  {}\n", clean(way), clean(value))).collect();
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// The values below a field that are told nowhere else; null is unknown, and nothing is told of it. `kind` is the way
+/// with `*` for any place of a list.
+fn leaves(way: &str, kind: &str, value: &Value, lines: &mut Vec<(String, String)>) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                leaves(&format!("{way}.{key}"), &format!("{kind}.{key}"), value, lines);
+            }
+        }
+        Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
+            for (place, value) in values.iter().enumerate() {
+                leaves(&format!("{way}.{place}"), &format!("{kind}.*"), value, lines);
+            }
+        }
+        Value::Array(values) if values.is_empty() => {}
+        _ if ELSEWHERE.contains(&kind) => {}
+        Value::Array(values) => lines.push((way.to_owned(), values.iter().map(word).collect::<Vec<_>>().join(" "))),
+        value => lines.push((way.to_owned(), word(value))),
+    }
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 fn context(row: &Row) -> String {
     match (row.context.tokens, row.context.window) {
         (Some(tokens), Some(window)) => {
@@ -100,12 +150,12 @@ fn context(row: &Row) -> String {
 fn lists_of(app: &App, status: &Status, now: Timestamp) -> String {
     let column = |title| Column::new(title, 6, 0);
     let mut outputs = Table::new(&[column("OUTPUT"), column("ACTION"), column("AGO")]);
-    for output in status.outputs.iter().take(SHOWN) {
+    for output in &status.outputs {
         let ago = ages::since(output.at, now);
         outputs.push(vec![Cell::path(&output.path), Cell::new(&*output.action), Cell::new(ago)]);
     }
     let mut calls = Table::new(&[column("CALL"), column("ACTION"), column("OUTCOME"), column("AGO")]);
-    for call in status.recent.iter().take(SHOWN) {
+    for call in &status.recent {
         calls.push(vec![
             Cell::new(&*call.tool),
             Cell::new(call.action.as_deref().unwrap_or_default()),

@@ -132,7 +132,14 @@ fn document(format: &Format, value: serde_json::Value, strict: bool) -> Vec<Find
     let written = if strict { format.as_written(value.clone()) } else { None };
     match format.check(value.clone()) {
         Ok(problems) if problems.is_empty() => {
-            written.map(|written| differences(&value, &written, String::new())).unwrap_or_default()
+            let Some(written) = written else { return Vec::new() };
+            let mut found = differences(&value, &written, String::new());
+            for problem in format.check_writer(value).unwrap_or_default() {
+                if found.iter().all(|known| known.pointer != problem.pointer) {
+                    found.push(finding(&problem.pointer, problem.message));
+                }
+            }
+            found
         }
         Ok(problems) => problems.into_iter().map(|problem| finding(&problem.pointer, problem.message)).collect(),
         Err(error) => refused(&error),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jig_session_schema::documents::Wait;
-use jig_session_schema::row::{Detail, Row};
+use jig_session_schema::row::{Detail, Row, Verdict};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 use jig_session_store::is_live;
@@ -19,8 +19,8 @@ use jig_session_view::sanitise::clean;
 pub(crate) struct Args {
     #[arg(help = select::ARGUMENT)]
     session: String,
-    /// What to wait for; settled is idle or attention
-    #[arg(long = "for", value_name = "WHAT", default_value = "settled", value_parser = ["settled", "idle", "attention", "busy", "gone"])]
+    /// What to wait for; settled is idle or attention, appear is a session that need not be there yet
+    #[arg(long = "for", value_name = "WHAT", default_value = "settled", value_parser = ["settled", "idle", "attention", "busy", "gone", "appear"])]
     what: String,
     /// Give up after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -36,13 +36,30 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let deadline = args.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     view::note_ignored(app);
     let mut follow = Follow::new(app);
-    let view = follow.look()?;
-    let mut row = select::pick(app, &view, &args.session)?.row.clone();
-    let mut at = view.at;
+    let mut at;
+    let mut row = loop {
+        let view = follow.look()?;
+        at = view.at;
+        match (select::pick(app, &view, &args.session), args.what.as_str()) {
+            (Ok(session), "appear") if !is_live(&session.row) => {}
+            (Ok(session), _) => break session.row.clone(),
+            (Err(failure), "appear") if failure.code == Code::NotFound => {}
+            (Err(failure), "gone") if failure.code == Code::NotFound => {
+                app.note(&format!("{}: it counts as gone", failure.message));
+                return end(app, gone(&args.session), at);
+            }
+            (Err(failure), _) => return Err(failure),
+        }
+        if is_over(deadline) {
+            let message = format!("no live session is named {:?} when the time is up", args.session);
+            return Err(Failure::new(Code::Timeout, message));
+        }
+        follow.wait(deadline);
+    };
     let mut there = true;
     loop {
         let live = there && is_live(&row);
-        if is_reached(&args.what, &row, live) && !(live && rows::is_stopped(&row)) {
+        if is_reached(&args.what, &row, live) && (args.what == "appear" || !(live && rows::is_stopped(&row))) {
             return end(app, row, at);
         }
         if !live {
@@ -54,7 +71,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             let failure = Failure::new(Code::Stopped, format!("session {} is stopped", row.session));
             return Err(failure.hint(format!("let it go on{pid}")).path(&row.path));
         }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if is_over(deadline) {
             let state = rows::state(&row).0;
             let message = format!("session {} is {state}, not {}, when the time is up", row.session, args.what);
             return Err(Failure::new(Code::Timeout, message));
@@ -69,10 +86,20 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     }
 }
 
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// A session that has no file any more: all that is known of it is that it is over.
+fn gone(session: &str) -> Row {
+    Row::new().session(session.to_owned()).verdict(Verdict::Gone)
+}
+
 fn is_reached(what: &str, row: &Row, live: bool) -> bool {
     let (waits, state) = (row.attention.is_some(), row.state);
     match what {
         "gone" => !live,
+        "appear" => live,
         // What nobody keeps up to date may have ended long ago, or not.
         _ if !live || row.detail == Some(Detail::NO_PUBLISHER) => false,
         "idle" => state == State::Idle,

@@ -33,6 +33,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let runner = args.exec.as_deref().map(|command| Runner::start(command, app.json));
+    app.end_with_reader();
     view::note_ignored(app);
     let mut follow = Follow::new(app);
     let mut tracker = Tracker::default();

@@ -165,3 +165,36 @@ fn strict_names_what_only_a_writer_must_keep() {
     let found = document(&output).to_string();
     assert!(found.contains("\"/usage\"") && found.contains("\"/startedAt\""), "{found}");
 }
+
+#[test]
+fn what_a_reader_takes_and_a_writer_must_not_write_is_found_by_strict() {
+    let whole = examples("status", "valid").into_iter().find_map(|path| {
+        let bytes = fs::read(&path).ok()?;
+        let output = run(&["validate", "--strict", path.to_str()?]);
+        output.status.success().then(|| serde_json::from_slice::<Value>(&bytes).expect("JSON"))
+    });
+    let whole = whole.expect("one of the examples is as a writer writes it");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("s.json");
+    let name = file.to_str().expect("UTF-8");
+    for (pointer, value) in [
+        ("/cwd", json!("app")),
+        ("/cwd", json!("~/app")),
+        ("/cwd", json!("")),
+        ("/transcript", json!("t.jsonl")),
+        ("/outputs/0/path", json!("src/x.rs")),
+    ] {
+        let mut document = whole.clone();
+        document["outputs"] = json!([{ "path": "/x", "action": "edited", "at": document["startedAt"], "repo": null }]);
+        document["transcript"] = json!("/t.jsonl");
+        *document.pointer_mut(pointer).expect("the field") = value;
+        fs::write(&file, document.to_string()).expect("written");
+        assert!(run(&["validate", name]).status.success(), "{pointer}: a reader takes it");
+        let found = document_of(&["validate", "--strict", "--json", name]);
+        assert_eq!(found["files"][0]["problems"][0]["pointer"], pointer, "{found}");
+    }
+}
+
+fn document_of(args: &[&str]) -> Value {
+    document(&run(args))
+}

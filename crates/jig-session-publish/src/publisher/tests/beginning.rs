@@ -27,6 +27,46 @@ fn a_new_session_is_written_at_once_with_the_agents_process() {
 }
 
 #[test]
+fn relative_paths_are_those_of_the_publishers_folder() {
+    let world = World::new();
+    let mut publisher = world.publisher();
+    let told = |publisher: &mut Publisher, more: Value, ms| {
+        let mut line = json!({"event": "session", "schema": 1, "session": "s-1", "pid": 100});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        told(publisher, &event(line), ms);
+        world.read("s-1").unwrap()
+    };
+    for (ms, (relative, absolute)) in (0..).zip([
+        (".", "/nonexistent/app"),
+        ("..", "/nonexistent"),
+        ("sub/./x/", "/nonexistent/app/sub/x"),
+        ("", "/nonexistent/app"),
+        ("/elsewhere/../x", "/elsewhere/../x"),
+    ]) {
+        let document = told(&mut publisher, json!({"cwd": relative, "transcript": "t.jsonl"}), ms * 1000);
+        assert_eq!(document["cwd"], absolute, "{relative}");
+        assert_eq!(document["transcript"], "/nonexistent/app/t.jsonl");
+    }
+}
+
+#[test]
+fn a_process_that_cannot_be_the_agent_is_named_and_taken() {
+    let world = World::new();
+    world.table.add(10, Some(1), "tmux: server", None);
+    world.table.add(1, None, "systemd", None);
+    world.table.set(4_194_999, Verdict::Gone);
+    for (pid, said) in [(10, "hosts sessions"), (1, "hosts sessions"), (4_194_999, "no such process")] {
+        let mut publisher = world.publisher();
+        told(&mut publisher, &session("s-1", pid), 0);
+        let notes = publisher.notes();
+        assert!(notes.len() == 1 && notes[0].contains(said) && notes[0].contains(&format!("pid {pid}")), "{notes:?}");
+        assert_eq!(world.read("s-1").unwrap()["pid"], pid);
+    }
+    let mut publisher = begun(&world, "s-2", 100, 0);
+    assert_eq!(publisher.notes(), [""; 0]);
+}
+
+#[test]
 fn another_id_ends_the_former_session() {
     let world = World::new();
     let mut publisher = begun(&world, "s-1", 100, 0);

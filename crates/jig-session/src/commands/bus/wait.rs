@@ -45,6 +45,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
 
 /// Reports new mail, one report a burst. With `follow` it goes on until it is ended.
 pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
+    app.end_with_reader();
     let actor = Actor::find(app, options, Surface::CommandLine)?;
     let mut mark = Mark::default();
     let mut mail = Mail::of(&actor)?;

@@ -68,6 +68,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 
 /// Lists once, or again and again.
 pub(crate) fn list(args: &List, app: &App) -> Outcome {
+    if args.watch && !args.once {
+        app.end_with_reader();
+    }
     loop {
         let rows = rows(args, app)?;
         let watch = args.watch && !args.once;

@@ -1,6 +1,8 @@
 //! `watch` and `wait`: what changes, told as it happens.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -181,6 +183,47 @@ fn wait_says_when_the_session_ended_first() {
     assert_eq!(output.error()["error"]["code"], "gone");
     fs::remove_file(&live.path).expect("removed");
     env.jig(&["wait", "s-1"]).exits(4);
+    // What is not there any more is what was waited for.
+    let output = env.jig(&["wait", "s-1", "--for", "gone", "--json"]).exits(0);
+    assert_eq!(output.json()["session"]["verdict"], "gone");
+    assert_eq!(output.json()["session"]["session"], "s-1");
+}
+
+#[test]
+fn wait_can_wait_for_a_session_that_is_not_there_yet() {
+    let env = TestEnvironment::new();
+    // One that ended does not count.
+    let mut ended = env.live("ended", |document| document["name"] = "api".into());
+    ended.process.kill();
+    let late = env.jig(&["wait", "api", "--for", "appear", "--timeout", "0.2", "--json"]).exits(124);
+    assert_eq!(late.error()["error"]["code"], "timeout");
+    let wait = env.start(&["wait", "api", "--for", "appear", "--json"]);
+    assert_eq!(wait.line_within(Duration::from_millis(300)), None, "it is not there yet");
+    let _live = env.live("s-1", |document| {
+        document["name"] = "api".into();
+        document["state"] = "busy".into();
+    });
+    assert_eq!(wait.json_line()["session"]["session"], "s-1");
+    wait.end().exits(0);
+    env.jig(&["wait", "api", "--for", "appear"]).exits(0);
+}
+
+#[test]
+fn whoever_follows_ends_with_its_reader() {
+    let env = TestEnvironment::new();
+    let _live = env.live("s-1", |_| ());
+    for args in [&["watch", "--json"][..], &["watch"], &["live", "--watch", "--json", "--interval", "600"]] {
+        let mut command = env.jig_command(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the program starts");
+        let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        // Without tmux `live` ends at once, with an error.
+        let began = reader.read_line(&mut line).expect("a line") > 0;
+        drop(reader);
+        let code = eventually("its end, though nothing happens", || child.try_wait().expect("its state"));
+        assert!(!began || code.success(), "{args:?}: {code}");
+    }
 }
 
 #[test]

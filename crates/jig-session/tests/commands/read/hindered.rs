@@ -136,3 +136,33 @@ fn an_old_document_on_a_network_disk_is_unknown() {
     }
     says(&output.exits(0).json(), "unknown", Some("no identity"), "3c");
 }
+
+/// Publishers go on without a word to their agents when the disk is full: `doctor` is where it is learnt.
+#[test]
+fn a_full_disk_is_found() {
+    const SCRIPT: &str = r#"
+        state=$1; mount -t tmpfs -o size=64k,mode=700 full "$state" || exit 9
+        printf '{"event":"session","schema":1,"session":"s-1","pid":%s}\n' $$ | "$0" publish --agent x
+        "$0" doctor --json; echo
+        head -c 1000000 /dev/zero > "$state/fill" 2>/dev/null
+        exec "$0" doctor --json
+    "#;
+    let env = TestEnvironment::new();
+    std::fs::create_dir_all(env.state_dir()).expect("made");
+    let mut command = env.command("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", SCRIPT]);
+    command.arg(env!("CARGO_BIN_EXE_jig-session")).arg(env.state_dir());
+    let output = finish(command, b"");
+    let documents: Vec<Value> = output.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let [before, full] = documents.as_slice() else {
+        return skipped("a_full_disk_is_found", &format!("no file system can be mounted here: {}", output.stderr));
+    };
+    let room = |document: &Value| {
+        let checks = document["checks"].as_array().expect("a list");
+        checks.iter().find(|check| check["check"] == "room").cloned().unwrap_or_default()
+    };
+    assert_eq!(room(before)["ok"], true, "{before}");
+    assert_eq!(room(full)["ok"], false, "{full}");
+    assert!(room(full)["hint"].as_str().is_some_and(|hint| hint.contains("disk is full")), "{full}");
+    assert_eq!(output.code, 1);
+}

@@ -395,3 +395,41 @@ fn pi_kings_files_are_rows_of_their_own() {
     let a = document["sessions"].as_array().expect("a list").iter().find(|row| row["session"] == "a").cloned();
     assert_eq!(a.expect("listed")["source"], "pi-king");
 }
+
+#[test]
+fn show_tells_all_that_the_file_says() {
+    let env = TestEnvironment::new();
+    let _live = env.live("s-1", |document| {
+        document["transcript"] = "/t/s-1.jsonl".into();
+        document["thinking"] = "high".into();
+        document["progress"] = 40.into();
+        document["accepts"] = json!(["tools", "reload"]);
+        document["children"] = json!([{ "id": "c-1", "state": "blocked", "kind": "question" }]);
+        document["usage"] = json!({ "input": 12345, "output": 6, "cacheRead": 7, "cacheWrite": 8, "cost": 0.5 });
+        document["tomorrow"] = json!({ "field": ["of a later", "version"], "deep": { "er": true } });
+        document["recent"] =
+            json!([{ "at": document["startedAt"], "tool": "bash", "outcome": "denied", "answer": "always", "id": "t-9" }]);
+        document["outputs"] = (0..20)
+            .map(|n| json!({ "path": format!("/x/{n}.rs"), "action": "edited", "at": document["startedAt"], "repo": "/x" }))
+            .collect();
+    });
+    let text = env.jig(&["show", "s-1"]).exits(0).stdout;
+    let has = |line: &str| text.lines().any(|found| found.split_whitespace().collect::<Vec<_>>().join(" ") == line);
+    for line in [
+        "transcript /t/s-1.jsonl",
+        "thinking high",
+        "progress 40",
+        "accepts tools reload",
+        "children.0.state blocked",
+        "children.0.kind question",
+        "usage.input 12345",
+        "tomorrow.field of a later version",
+        "tomorrow.deep.er true",
+        "recent.0.answer always",
+        "recent.0.id t-9",
+        "outputs.19.repo /x",
+    ] {
+        assert!(has(line), "{line:?} is missing in\n{text}");
+    }
+    assert!(text.contains("/x/19.rs"), "{text}");
+}
