@@ -19,7 +19,7 @@ pub(crate) const NODE: &[&str] = &["ajv@8.17.1"];
 /// The step of the test command: each tool is there, or what is missing is named.
 pub(crate) fn install() -> anyhow::Result<Tally> {
     let mut found = Tally::default();
-    for (name, installed) in [("Python's jsonschema", python_venv(PYTHON)), ("ajv", npm(NODE))] {
+    for (name, installed) in [("Python's jsonschema", python_venv("py", PYTHON)), ("ajv", npm(NODE))] {
         match installed {
             Ok(_) => found.passed += 1,
             Err(error) => missing(&mut found, format!("{name} cannot be installed: {error:#}")),
@@ -28,9 +28,9 @@ pub(crate) fn install() -> anyhow::Result<Tally> {
     Ok(found)
 }
 
-/// A virtual environment with these packages; gives its interpreter.
-pub(crate) fn python_venv(packages: &[&str]) -> anyhow::Result<PathBuf> {
-    let folder = target().join("py");
+/// A virtual environment of this name with these packages; gives its interpreter.
+pub(crate) fn python_venv(name: &str, packages: &[&str]) -> anyhow::Result<PathBuf> {
+    let folder = target().join(name);
     let python = folder.join("bin/python");
     once(&folder, packages, || {
         let venv = || done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), run);

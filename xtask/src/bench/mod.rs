@@ -1,6 +1,8 @@
-//! `cargo xtask bench [GROUP…] [--rounds N] [--write] [--with PROGRAM]`: how fast the programs are, against the shortest
-//! straight code. `--with` measures a program that is built already, such as another version.
+//! `cargo xtask bench [GROUP…] [--rounds N] [--write] [--with PROGRAM] [--beside hcom]`: how fast the programs are, against the shortest
+//! straight code. `--with` measures a program that is built already, such as another version. `--beside` measures the bus
+//! beside another program of its kind, which is installed for it.
 
+mod beside;
 mod bus;
 mod host;
 mod king;
@@ -46,11 +48,16 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     if let Some(("peak", command)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return peak_of_one(command);
     }
-    let (mut rounds, mut write, mut wanted, mut with) = (11, false, Vec::new(), None);
+    let (mut rounds, mut write, mut wanted, mut with, mut beside) = (11, false, Vec::new(), None, false);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--write" => write = true,
+            "--beside" => {
+                let other = rest.next().context("--beside wants a program")?;
+                ensure!(other == "hcom", "beside {other:?}: only hcom is known");
+                beside = true;
+            }
             "--with" => {
                 let program = rest.next().context("--with wants a program")?;
                 with = Some(std::fs::canonicalize(program).with_context(|| format!("no program {program}"))?);
@@ -70,6 +77,9 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
         if wanted.is_empty() || wanted.contains(&name) {
             group(&bench, &mut report).with_context(|| format!("bench {name}"))?;
         }
+    }
+    if beside {
+        beside::hcom(&bench, &mut report).context("bench beside hcom")?;
     }
     if write {
         let command = format!("cargo xtask bench {}", args.join(" "));

@@ -51,6 +51,20 @@ impl Report {
         });
     }
 
+    /// Ours beside another program's, by the clock: ours must not take longer.
+    pub(super) fn beside(&mut self, what: &str, pair: &Pair) {
+        let [ours, base] = [&pair.ours, &pair.base].map(|costs| median(costs.iter().map(|cost| What::Wall.of(cost))));
+        self.add(Figure {
+            group: "beside",
+            what: what.to_owned(),
+            ours: milliseconds(ours),
+            base: milliseconds(base),
+            result: format!("{:.2} x", ours / base),
+            goal: "<= 1 x".to_owned(),
+            ok: Some(ours <= base),
+        });
+    }
+
     /// What ours takes more than a baseline of the same run, in milliseconds; without a goal it is only told.
     pub(super) fn added(
         &mut self,
