@@ -12,11 +12,11 @@ use jig_session_schema::limits::LOCK_WAIT;
 use crate::buses::Buses;
 use crate::claims::{Claimed, Release};
 use crate::error::{Code, Error, Refusal};
-use crate::inbox::{Taken, fitting};
-use crate::join::{Join, Listening, Me, list};
-use crate::limits;
+use crate::inbox::Taken;
+use crate::join::{Join, Listening, Me, first_of, list};
 use crate::overlap;
 use crate::path::{self, BadPath, ClaimPath};
+use crate::room::Room;
 use crate::send::{EVERYBODY, NotQueued, Outgoing};
 use crate::store::{Bus, Repo};
 use crate::view;
@@ -92,6 +92,8 @@ pub struct Context<'w> {
     pub world: &'w dyn World,
     /// Who acts.
     pub me: &'w Me,
+    /// How much mail the answer may hold.
+    pub room: Room,
 }
 
 /// What came of an action.
@@ -359,11 +361,6 @@ impl<'w> Actor<'_, 'w> {
         }
     }
 
-    /// Characters of mail that the answer can hold: a server and a bridge give it to a model as it is.
-    fn room(&self) -> usize {
-        if self.me().timer { limits::ANSWER_CHARS } else { limits::OUTPUT_CHARS }
-    }
-
     /// Own unread mail for the answer of an action that has happened: a count that fails does not undo it.
     fn unread_after(&self, bus: &Bus<'_>) -> Option<u64> {
         let counted = bus.unread(&self.me().id);
@@ -375,11 +372,16 @@ impl<'w> Actor<'_, 'w> {
         self.notes.borrow_mut().extend(bus.take_notes());
     }
 
-    fn inbox(&self, limit: Option<u64>) -> Result<Done, Error> {
-        let limit = Bus::check_limit(limit)?;
+    fn inbox(&self, asked: Option<u64>) -> Result<Done, Error> {
+        let limit = Bus::check_limit(asked)?;
         let bus = self.writer()?;
         bus.ensure_joined(self.me())?;
-        let taken = bus.take_within(&self.me().id, limit, self.room())?;
+        let mut room = self.context.room;
+        if asked == Some(1) && !self.me().timer {
+            // Whoever asks a command for one message gets it, however long.
+            room.alone = usize::MAX;
+        }
+        let taken = bus.take_within(&self.me().id, limit, &room)?;
         // What was taken is still counted until it is confirmed. When nothing else was there, nothing has to be read.
         let left = match taken.remaining {
             0 => 0,
@@ -392,6 +394,13 @@ impl<'w> Actor<'_, 'w> {
         let unread = Some(left);
         self.hear(&bus);
         self.notes.borrow_mut().extend(taken.failed.as_ref().map(ToString::to_string));
+        self.notes.borrow_mut().extend(taken.too_long.as_ref().map(|(message, length)| {
+            let label = &message.from.label;
+            format!(
+                "a message of \"{label}\" stays: its {length} characters are more than an answer may hold, which would be \
+                 cut; when it is the oldest, take it with: jig-session bus inbox --limit 1 > FILE"
+            )
+        }));
         Ok(Done { taken: Some(taken), ..finish!(Inbox, result, None, unread) })
     }
 
@@ -400,7 +409,7 @@ impl<'w> Actor<'_, 'w> {
         let bus = self.reader()?;
         let peeked = bus.peek(&self.me().id, limit)?;
         let mut messages = previews(&peeked.messages);
-        let left = messages.split_off(fitting(&messages, self.room())).len() as u64;
+        let left = messages.split_off(self.context.room.fitting(&messages)).len() as u64;
         let result = shown::PeekResult::new()
             .messages(messages)
             .remaining(peeked.remaining + left)
@@ -419,9 +428,9 @@ impl<'w> Actor<'_, 'w> {
             Claimed::Held { claimed, already } => {
                 let root = &self.context.repo.place.root;
                 let missing = |path: &&String| !overlap::is_resource(path) && !root.join(path).exists();
-                let missing: Vec<&str> = claimed.iter().filter(missing).map(String::as_str).collect();
+                let missing: Vec<String> = claimed.iter().filter(missing).cloned().collect();
                 if !missing.is_empty() {
-                    self.notes.borrow_mut().push(format!("{} (not there yet)", missing.join(", ")));
+                    self.notes.borrow_mut().push(format!("{} (not there yet)", first_of(&missing)));
                 }
                 finish!(Claim, shown::ClaimResult::new().claimed(claimed).already(already), None, unread)
             }

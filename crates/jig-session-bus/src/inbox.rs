@@ -1,30 +1,15 @@
 //! Reading mail: taken by rename, shown, and only then gone.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use jig_session_atomic::{Moved, PrivateDir};
 use jig_session_schema::bus::Message;
-use jig_session_schema::bus_result::MessageView;
 
 use crate::clock::older;
 use crate::error::{Code, Error, Refusal};
+use crate::room::Room;
 use crate::store::{self, Bus, Read};
-use crate::{limits, mail_name, told};
-
-/// Characters that an answer spends on a message beside its text.
-const FRAME: usize = 300;
-
-/// As many of these messages as an answer of about so many characters can hold, one in any case.
-pub fn fitting(messages: &[MessageView], room: usize) -> usize {
-    let cost = |view: &MessageView| view.preview.as_deref().unwrap_or_default().chars().count() + FRAME;
-    let mut left = room;
-    let fits = |view: &&MessageView| {
-        let rest = left.checked_sub(cost(view));
-        left = rest.unwrap_or(0);
-        rest.is_some()
-    };
-    messages.iter().take_while(fits).count().max(usize::from(!messages.is_empty()))
-}
+use crate::{limits, mail_name, told, view};
 
 /// Mail that was taken and is not confirmed. Dropping it gives it back.
 #[must_use = "mail that is not confirmed goes back into the inbox"]
@@ -37,6 +22,8 @@ pub struct Taken {
     pub unreadable: u64,
     /// What the system could not read now: it stays, and is tried again by the next reader.
     pub failed: Option<Error>,
+    /// The first message that alone is longer than the answer may be, with its length: it stays, and others were taken.
+    pub too_long: Option<(Message, usize)>,
     held: Option<(PrivateDir, PrivateDir, String)>,
 }
 
@@ -94,20 +81,29 @@ impl Bus<'_> {
         self.take_where(id, limit, |_| true)
     }
 
-    /// As [`Bus::take`], and no more than an answer of about so many characters can hold; one message in any case.
-    pub fn take_within(&self, id: &str, limit: usize, room: usize) -> Result<Taken, Error> {
-        let (left, first) = (Cell::new(room), Cell::new(true));
-        self.take_where(id, limit, |message| {
-            // Once something has stayed, everything after it does: the order is kept.
-            let rest = left.get().checked_sub(message.text.chars().count() + FRAME);
-            left.set(rest.unwrap_or(0));
+    /// As [`Bus::take`], and no more than an answer has room for. A message that no answer of this kind can hold stays.
+    pub fn take_within(&self, id: &str, limit: usize, room: &Room) -> Result<Taken, Error> {
+        let (left, first) = (Cell::new(Some(room.units)), Cell::new(true));
+        let too_long = RefCell::new(None);
+        let mut taken = self.take_where(id, limit, |message| {
+            let cost = (room.cost)(&view::whole(message));
+            if cost > room.alone {
+                too_long.borrow_mut().get_or_insert_with(|| (message.clone(), cost));
+                return false;
+            }
+            // Once something has found no room, everything after it stays: the order is kept.
+            let rest = left.get().and_then(|left| left.checked_sub(cost));
+            left.set(rest);
             first.replace(false) || rest.is_some()
-        })
+        })?;
+        taken.too_long = too_long.into_inner();
+        Ok(taken)
     }
 
     /// Takes the oldest messages that are wanted; the others stay.
     pub fn take_where(&self, id: &str, limit: usize, wanted: impl Fn(&Message) -> bool) -> Result<Taken, Error> {
-        let nothing = Taken { messages: Vec::new(), remaining: 0, unreadable: 0, failed: None, held: None };
+        let nothing =
+            Taken { messages: Vec::new(), remaining: 0, unreadable: 0, failed: None, too_long: None, held: None };
         let Some(looked) = self.inbox_looked(id)? else { return Ok(nothing) };
         let mut names: Vec<String> = store::texts(looked.list()?).collect();
         if self.give_back(&looked, &names)? {

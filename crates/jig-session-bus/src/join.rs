@@ -328,9 +328,19 @@ fn stamp(record: &mut Record, me: &Me, now: &crate::clock::Moment) {
     record.beat = if me.timer { Beat::Timer } else { Beat::Calls };
 }
 
+/// The first of many names, and how many more there are: a sentence has no end to look for.
+pub(crate) fn first_of(names: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// The paths that were released, to stand at the end of a sentence.
 pub(crate) fn list(released: &[String]) -> String {
-    if released.is_empty() { String::new() } else { format!("; released: {}", released.join(", ")) }
+    if released.is_empty() { String::new() } else { format!("; released: {}", first_of(released)) }
 }
 
 /// Whether a join takes a member off the bus: the same agent process had that id as its own before, and has one session

@@ -27,9 +27,15 @@ pub const DUPLICATE_MS: u64 = 10_000;
 pub const WAKES: usize = 6;
 /// The window of the wake budget, in milliseconds.
 pub const WAKE_WINDOW_MS: u64 = 600_000;
-/// Characters of an answer's mail for a model: clients cut what is much longer, and mail that was cut is lost.
-pub const ANSWER_CHARS: usize = 8_000;
-/// The same of a command's output, which agents cut at 30,000.
-pub const OUTPUT_CHARS: usize = 24_000;
+/// UTF-16 units of an answer's mail for a model: clients cut at 10,000, and mail that was cut is lost.
+pub const ANSWER_UNITS: usize = 8_000;
+/// The same of one message that stands alone in it.
+pub const LETTER_UNITS: usize = 9_000;
+/// Units of a message's text and paths as JSON writes them; with its frame it fits into [`LETTER_UNITS`].
+pub const CONTENT_UNITS: usize = 8_400;
+/// Units of the mail in a command's output, which agents cut at 30,000.
+pub const OUTPUT_UNITS: usize = 24_000;
+/// The same of one message that stands alone in it.
+pub const OUTPUT_ALONE_UNITS: usize = 28_000;
 /// Symbolic links followed in one path.
 pub const LINKS: usize = 40;

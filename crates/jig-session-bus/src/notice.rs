@@ -8,6 +8,7 @@ use jig_session_schema::bus_result::{MemberState, MessageView};
 
 use crate::error::Error;
 use crate::member::Member;
+use crate::room::units;
 use crate::store::Bus;
 use crate::{limits, view, wake};
 
@@ -112,8 +113,8 @@ impl Door {
     }
 }
 
-/// Most characters of a notice: agents cut or drop the output of a hook that is over 10,000.
-pub const NOTICE_CHARS: usize = 8_000;
+/// Most characters of a notice, in UTF-16 units: agents cut or drop the output of a hook that is over 10,000 of them.
+pub const NOTICE_UNITS: usize = 8_000;
 
 /// The headline, what to do, and as many previews as there is room for, handoffs first.
 pub fn text(messages: &[MessageView], door: Door) -> String {
@@ -133,12 +134,12 @@ pub fn text(messages: &[MessageView], door: Door) -> String {
     } else {
         format!("\nThe work is yours: read it with {door}, record the plan, and start.")
     });
-    let mut room = NOTICE_CHARS - text.chars().count() - "\nand 1000 more".len();
+    let mut room = NOTICE_UNITS - units(&text) - "\nand 1000 more".len();
     let mut left = messages.len();
     for message in handoffs.into_iter().chain(others) {
         let preview = message.preview.as_deref().or(message.text.as_deref()).unwrap_or_default();
         let line = format!("\n{}: {preview}", message.from.label);
-        let Some(rest) = room.checked_sub(line.chars().count()) else { break };
+        let Some(rest) = room.checked_sub(units(&line)) else { break };
         room = rest;
         left -= 1;
         text.push_str(&line);

@@ -4,11 +4,13 @@ use jig_session_atomic::{PrivateDir, Sync};
 use jig_session_schema::bus::{Message, MessageKind, Sender};
 use jig_session_schema::bus_result::MemberState as State;
 use jig_session_schema::time::Timestamp;
+use serde_json::json;
 
 use crate::clock::Moment;
 use crate::error::{Code, Error, Refusal};
 use crate::join::Me;
 use crate::member::{Lives, Member};
+use crate::room::units;
 use crate::store::{self, Bus, SESSIONS};
 use crate::target;
 use crate::told;
@@ -96,6 +98,12 @@ impl Bus<'_> {
             let mut refusal = Refusal::new(Code::Refused, bad.to_string());
             refusal.hint = bad.hint().map(str::to_owned);
             return Err(refusal.into());
+        }
+        let length = units(&json!([outgoing.text, outgoing.paths]).to_string());
+        if length > limits::CONTENT_UNITS {
+            let most = limits::CONTENT_UNITS;
+            let message = format!("the text and its paths take {length} characters of an answer, which has {most}");
+            return Err(Refusal::new(Code::Refused, message).hint("name fewer paths, or their folder").into());
         }
         if outgoing.paths.len() > limits::MESSAGE_PATHS {
             return refuse(format!("a message names at most {} paths", limits::MESSAGE_PATHS));

@@ -1,5 +1,6 @@
 //! The one tool `session`, as models see it: the same in every client.
 
+use crate::join::first_of;
 use jig_session_schema::bus::MessageKind;
 use jig_session_schema::bus_result::BusResult;
 use serde_json::{Map, Value, json};
@@ -181,7 +182,7 @@ pub fn line(result: &BusResult) -> String {
             let held = if result.already.is_empty() {
                 String::new()
             } else {
-                format!(" · held: {}", result.already.join(", "))
+                format!(" · held: {}", first_of(&result.already))
             };
             format!("claimed {}{held}{}", list(&result.claimed), unread(result.unread))
         }
@@ -198,7 +199,7 @@ pub fn line(result: &BusResult) -> String {
 }
 
 fn list(paths: &[String]) -> String {
-    if paths.is_empty() { "nothing".to_owned() } else { paths.join(", ") }
+    if paths.is_empty() { "nothing".to_owned() } else { first_of(paths) }
 }
 
 #[cfg(test)]

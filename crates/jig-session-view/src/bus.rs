@@ -293,6 +293,15 @@ fn mail(messages: &[MessageView], remaining: u64, unreadable: u64, now: Timestam
     }
 }
 
+/// The UTF-16 units of a message as text, or a few more: what an output that may be cut can hold is counted by them.
+pub fn units(view: &MessageView) -> usize {
+    /// An age is longest in its largest unit.
+    const AGE: usize = 12;
+    let mut out = String::new();
+    message(view, view.sent_at.unwrap_or_default(), &mut out);
+    out.encode_utf16().count() + AGE
+}
+
 /// A headline, then the text with a bar before each line, so that no message can look like the program's own words.
 fn message(view: &MessageView, now: Timestamp, out: &mut String) {
     let everybody = if view.broadcast { " to everybody" } else { "" };

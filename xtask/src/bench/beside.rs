@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -11,6 +11,7 @@ use super::Bench;
 use super::measure::{Pair, Run, pair, quantile};
 use super::report::Report;
 use super::world::{Sleepers, World};
+use crate::run::say;
 use crate::tools;
 
 /// The program, as its package is named, and its version.
@@ -36,8 +37,8 @@ trait Side {
     /// Takes all mail.
     fn take(&self) -> Command;
     fn status(&self) -> Command;
-    /// Whether a waiter leaves the mail that it has waited for.
-    fn leaves_mail(&self) -> bool;
+    /// Whether it is this project's: its waiter leaves the mail that it has waited for.
+    fn is_ours(&self) -> bool;
 }
 
 struct Ours<'a> {
@@ -85,7 +86,7 @@ impl Side for Ours<'_> {
         self.call(0, &["status"])
     }
 
-    fn leaves_mail(&self) -> bool {
+    fn is_ours(&self) -> bool {
         true
     }
 }
@@ -132,7 +133,7 @@ impl Side for Theirs {
         self.call(&["list", "--name", &self.names[0]])
     }
 
-    fn leaves_mail(&self) -> bool {
+    fn is_ours(&self) -> bool {
         false
     }
 }
@@ -225,22 +226,26 @@ fn at_once(side: &dyn Side, text: &dyn Fn() -> String) -> anyhow::Result<Duratio
     empty(side)?;
     let mut commands: Vec<Command> = (0..AT_ONCE).map(|index| side.send(index % (MEMBERS - 1), &text())).collect();
     for command in &mut commands {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     }
     let begun = Instant::now();
     let children: Vec<Child> = commands.iter_mut().map(Command::spawn).collect::<Result<_, _>>()?;
-    for mut child in children {
-        let status = child.wait()?;
-        ensure!(status.success(), "one of {AT_ONCE} sends ended with {status}");
-    }
+    let ends: Vec<Output> = children.into_iter().map(Child::wait_with_output).collect::<Result<_, _>>()?;
     let time = begun.elapsed();
+    let failed: Vec<&Output> = ends.iter().filter(|end| !end.status.success()).collect();
+    if let Some(first) = failed.first() {
+        let words = String::from_utf8_lossy(&first.stderr);
+        let (count, words) = (failed.len(), words.trim());
+        ensure!(!side.is_ours(), "{count} of {AT_ONCE} sends failed, the first with {}: {words}", first.status);
+        say(&format!("beside: {count} of {AT_ONCE} sends of the other program failed: {words}"));
+    }
     empty(side)?;
     Ok(time)
 }
 
 /// Seconds from the start of a send until the program that waits for mail has ended.
 fn wake(side: &dyn Side, text: &dyn Fn() -> String) -> anyhow::Result<f64> {
-    if side.leaves_mail() {
+    if side.is_ours() {
         empty(side)?;
     }
     let mut waiter = side.wait();

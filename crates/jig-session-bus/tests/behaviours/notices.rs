@@ -110,3 +110,64 @@ fn a_notice_and_an_inbox_have_a_size_whatever_waits() {
     }
     assert_eq!(taken, 201);
 }
+
+#[test]
+fn sizes_are_counted_as_they_are_written() {
+    let town = Town::new();
+    let (a, b) = (session("s-a", 11), session("s-b", 12));
+    town.join_as(&a, Some("alpha"));
+    town.join_as(&b, Some("beta"));
+    // Each of these is longer in an answer than it has characters: escaped, outside of the first plane, or with paths.
+    let texts = ["\"".repeat(3_990), "\n.".repeat(1_990), "\u{1f600}".repeat(3_990), "plain ".repeat(600)];
+    let paths: Vec<String> = (0..8).map(|n| format!("{n}/{}", "p".repeat(400))).collect();
+    for k in 0..20 {
+        let (text, paths) = (&texts[k % 4], if k % 4 == 3 { paths.clone() } else { Vec::new() });
+        let text = format!("{k} {text}");
+        let call = Call::Send { to: "beta".into(), text, kind: "message".into(), paths, reply_to: None };
+        assert!(result!(town.act(&a, &call), Send).ok);
+    }
+    let units = |text: &str| text.encode_utf16().count();
+    let member = town.open().member("s-b").expect("read").expect("a member");
+    let notice = town.open().notice(&member, Occasion::Turn).expect("read").expect("mail");
+    assert!(units(&notice.text) <= 8_000, "{}", units(&notice.text));
+    let mut seen = 0;
+    while seen < 20 {
+        let answer = town.inbox_of(&b, Some(50));
+        let document = serde_json::to_string(&answer).expect("a document");
+        assert!(units(&document) < 10_000, "{}", units(&document));
+        assert!(!answer.messages.is_empty(), "everything is given in the end");
+        seen += answer.messages.len();
+    }
+    // What could never be given whole is not sent.
+    let paths: Vec<String> = (0..20).map(|n| format!("{n}/{}", "p".repeat(450))).collect();
+    let call = Call::Send { to: "beta".into(), text: "x".into(), kind: "message".into(), paths, reply_to: None };
+    let refused = result!(town.act(&a, &call), Send);
+    assert!(!refused.ok && refused.hint.is_some_and(|hint| hint.contains("fewer paths")), "{:?}", refused.message);
+}
+
+#[test]
+fn a_letter_that_would_be_cut_is_not_taken_and_holds_nobody_up() {
+    // As another program may have written it: 40,000 characters.
+    let town = Town::new();
+    let (a, b) = (session("s-a", 11), session("s-b", 12));
+    town.join_as(&a, Some("alpha"));
+    town.join_as(&b, Some("beta"));
+    town.send(&a, "beta", "first");
+    let inbox = town.folder().join("inbox/s-b");
+    let first = town.files("inbox/s-b").into_iter().find(|name| name.ends_with(".json")).expect("a letter");
+    let text = std::fs::read_to_string(inbox.join(&first)).expect("a letter");
+    let id = format!("{}-0000aaaa", &first[..13]);
+    let long = text.replace(first.trim_end_matches(".json"), &id).replace("first", &"y".repeat(40_000));
+    std::fs::remove_file(inbox.join(&first)).expect("removed");
+    std::fs::write(inbox.join(format!("{id}.json")), long).expect("a letter");
+    town.send(&a, "beta", "second");
+    let answer = town.inbox(&b);
+    assert_eq!(answer.messages.len(), 1, "{answer:?}");
+    assert_eq!(answer.messages[0].text.as_deref(), Some("second"));
+    assert_eq!((answer.remaining, answer.unread), (1, Some(1)));
+    assert!(answer.notes.iter().any(|note| note.contains("\"alpha\"") && note.contains("--limit 1")), "{answer:?}");
+    // Who asks a command for one message is given it.
+    let person = crate::town::calls(b);
+    assert_eq!(town.inbox_of(&person, Some(1)).messages[0].text.as_deref().map(str::len), Some(40_000));
+    assert!(town.files("inbox/s-b").iter().all(|name| !name.ends_with(".json")));
+}

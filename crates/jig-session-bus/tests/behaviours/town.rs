@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_bus::who::IdSource;
-use jig_session_bus::{Bus, Call, Context, Done, Me, Moment, World, perform_within};
+use jig_session_bus::{Bus, Call, Context, Done, Me, Moment, Room, World, perform_within};
 use jig_session_liveness::fake::{BOOT, Table};
 use jig_session_liveness::{Processes, Verdict};
 use jig_session_schema::bus_result::{
@@ -103,7 +103,8 @@ impl Town {
 
     pub(crate) fn try_at(&self, cwd: &Path, me: &Me, call: &Call) -> Result<Done, jig_session_bus::Error> {
         let repo = jig_session_bus::find_repo(cwd, None).expect("a repository");
-        let context = Context { root: &self.bus, repo, world: &self.world, me };
+        let room = if me.timer { Room::ANSWER } else { Room::output(Room::ANSWER.cost) };
+        let context = Context { root: &self.bus, repo, world: &self.world, me, room };
         perform_within(&context, call, Duration::from_millis(50))
     }
 

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jig_session_bus::who::IdSource;
-use jig_session_bus::{Bus as Store, Buses, Call, Context, Done, Me, Member, Notice, System, World, limits, perform};
+use jig_session_bus::{
+    Bus as Store, Buses, Call, Context, Done, Me, Member, Notice, Room, System, World, limits, perform,
+};
 use jig_session_liveness::Processes;
 use jig_session_publish::Now;
 use jig_session_schema::bridge::{BridgeEvent, Hello};
@@ -23,6 +25,8 @@ use crate::link::Link;
 
 /// The `customType` of a notice in Pi's transcript.
 const NOTICE: &str = "jig-session.notice";
+/// How much mail one answer may hold. Pi hands on what a tool of an extension says as it is, so one message always fits.
+const ROOM: Room = Room { units: limits::ANSWER_UNITS, alone: usize::MAX, cost: jig_session_view::bus::units };
 /// The pause between two looks at the inbox of a session that listens.
 const WATCH: Duration = Duration::from_millis(limits::WATCH_MS);
 /// The pause between two beats.
@@ -165,7 +169,7 @@ impl Bus {
             Call::Join { .. } => self.buses().of_folder(&self.cwd, None),
             _ => self.buses().of_session(&me.id, &self.cwd, None),
         };
-        Ok(perform(&Context { root: &self.root, repo: repo?, world: &self.system, me }, call)?)
+        Ok(perform(&Context { root: &self.root, repo: repo?, world: &self.system, me, room: ROOM }, call)?)
     }
 
     fn buses(&self) -> Buses<'_> {

@@ -8,7 +8,7 @@ use jig_session_atomic::PrivateDir;
 use jig_session_bus::Code as Word;
 use jig_session_bus::who::{self, Ancestor, IdSource, Known, Question};
 use jig_session_bus::{
-    Bus, Buses, Call, Context, Done, Me, Repo, System, World, choose_member, digits, label, perform,
+    Bus, Buses, Call, Context, Done, Me, Repo, Room, System, World, choose_member, digits, label, perform, units,
 };
 use jig_session_git::Error as GitError;
 use jig_session_liveness::{Process as Seen, Processes};
@@ -17,6 +17,7 @@ use jig_session_schema::bus_result::MemberState;
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::names;
 use jig_session_schema::status::{AgentName, Process, Status};
+use jig_session_view::sanitise;
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
@@ -60,12 +61,15 @@ pub(crate) struct Actor {
     /// The folder of all buses.
     pub(crate) root: PathBuf,
     pub(crate) system: System,
+    /// How much mail one answer may hold.
+    pub(crate) room: Room,
 }
 
 impl Actor {
     /// Finds who acts, by the one order that every surface shares.
     pub(crate) fn find(app: &App, options: &Options<'_>, surface: Surface) -> Result<Self, Failure> {
         let places = app.places();
+        let room = room(&surface, app.json);
         let system = System::new();
         let root = places.bus.clone();
         let buses = Buses::new(&root, &system);
@@ -86,7 +90,7 @@ impl Actor {
             let me = stand_in(*record, surface != Surface::CommandLine);
             let repo =
                 if by_folder { repo } else { folder.bus(|cwd, spelled| buses.of_session(&me.id, cwd, spelled))? };
-            return Ok(Self { me, repo, root, system });
+            return Ok(Self { me, repo, root, system, room });
         }
         let meant = match meant {
             Some(Meant::Id(id)) => Some(id),
@@ -153,7 +157,7 @@ impl Actor {
         if !by_folder {
             repo = folder.bus(|cwd, spelled| buses.of_session(&me.id, cwd, spelled))?;
         }
-        let mut actor = Self { me, repo, root, system };
+        let mut actor = Self { me, repo, root, system, room };
         actor.settle(app);
         Ok(actor)
     }
@@ -181,7 +185,7 @@ impl Actor {
     }
 
     pub(crate) fn context(&self) -> Context<'_> {
-        Context { root: &self.root, repo: self.repo.clone(), world: &self.system, me: &self.me }
+        Context { root: &self.root, repo: self.repo.clone(), world: &self.system, me: &self.me, room: self.room }
     }
 
     /// The bus, for looking.
@@ -192,6 +196,18 @@ impl Actor {
     /// The bus, for changing.
     pub(crate) fn bus_made(&self) -> Result<Bus<'_>, Failure> {
         Ok(Bus::open(&self.root, self.repo.clone(), &self.system)?)
+    }
+}
+
+/// How much mail an answer of a surface may hold, counted as that surface writes it.
+fn room(surface: &Surface, json: bool) -> Room {
+    match surface {
+        Surface::Server { .. } => Room::ANSWER,
+        Surface::CommandLine if json => Room::output(|message| {
+            let text = serde_json::to_string(message).unwrap_or_default();
+            units(&sanitise::escape_json(&text)) + 1
+        }),
+        Surface::CommandLine => Room::output(jig_session_view::bus::units),
     }
 }
 

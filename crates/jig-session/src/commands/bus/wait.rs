@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jig_session_bus::{Code as Word, Done, Mark, fitting, limits, previews};
+use jig_session_bus::{Code as Word, Done, Mark, limits, previews};
 use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result::{BusResult, MessageView, WaitResult, WatchResult};
 use jig_session_store::Hints;
@@ -25,7 +25,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
         let messages: Vec<Message> = seen.messages.iter().filter(|message| wanted(message)).cloned().collect();
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         if !messages.is_empty() || left.is_some_and(|left| left.is_zero()) {
-            let (shown, left) = within(&messages);
+            let (shown, left) = within(&actor, &messages);
             let mut result = WaitResult::new()
                 .messages(shown)
                 .remaining(seen.remaining + left)
@@ -53,7 +53,7 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
         mail.renew();
         let seen = unread(&actor, mark.last.as_deref())?;
         let new = seen.messages;
-        let (shown, left) = within(&new);
+        let (shown, left) = within(&actor, &new);
         if let Some(last) = shown.last() {
             mark.last = Some(last.id.clone());
             let result = WatchResult::new()
@@ -73,9 +73,9 @@ pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
 }
 
 /// Previews of as many messages as one output holds, and how many are left: the next report begins with those.
-fn within(messages: &[Message]) -> (Vec<MessageView>, u64) {
+fn within(actor: &Actor, messages: &[Message]) -> (Vec<MessageView>, u64) {
     let mut shown = previews(messages);
-    let left = shown.split_off(fitting(&shown, limits::OUTPUT_CHARS));
+    let left = shown.split_off(actor.room.fitting(&shown));
     (shown, left.len() as u64)
 }
 
