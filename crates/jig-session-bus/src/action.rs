@@ -22,7 +22,7 @@ use crate::store::{Bus, Repo};
 use crate::view;
 use crate::world::World;
 
-/// An action and what it is given.
+/// An action with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Who is there.
@@ -33,7 +33,7 @@ pub enum Call {
         label: Option<String>,
         /// Raise a turn when mail comes.
         wake: bool,
-        /// Be told of mail at all.
+        /// Receive mail notices at all.
         listen: bool,
         /// Have edits of what others hold denied.
         guard: Option<bool>,

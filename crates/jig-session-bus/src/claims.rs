@@ -18,10 +18,10 @@ use crate::path::{BadPath, ClaimPath, cleaned};
 use crate::prune::is_old;
 use crate::store::{self, Bus, CLAIMS, File, Read};
 
-/// A path that was asked for and what stands in its way.
+/// A requested path and the claim that conflicts with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
-    /// The path that was asked for, as it is stored.
+    /// The requested path, in its stored form.
     pub asked: String,
     /// The claim that stands in its way.
     pub claim: Claim,
@@ -36,7 +36,7 @@ pub struct Conflict {
 /// What came of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claimed {
-    /// Everything that was asked for is held now.
+    /// Every requested path is held now.
     Held {
         /// Held since this call.
         claimed: Vec<String>,
@@ -70,7 +70,7 @@ impl Bus<'_> {
     /// Claims all of the paths, or none. Joins first.
     ///
     /// Everything happens under the lock, so two sessions cannot both find the way free. The look is taken again before
-    /// it is given back: a writer that does not know the lock is met there, or shows as an overlap in the status.
+    /// it is released: a writer that does not know the lock is met there, or shows as an overlap in the status.
     pub fn claim(&self, me: &Me, paths: &[ClaimPath], reason: Option<&str>) -> Result<Claimed, Error> {
         if paths.len() > limits::CLAIMS_A_CALL {
             let message = format!("one call claims at most {} paths", limits::CLAIMS_A_CALL);
@@ -224,7 +224,7 @@ impl Bus<'_> {
         }
     }
 
-    /// The second look, before the lock is given back: what a writer that does not know the lock has put in the way
+    /// The second check, before the lock is released: what a writer that does not know the lock has put in the way
     /// since the first. While nobody has made a claim beside ours there is nothing that was not judged already.
     fn claimed_beside(
         &self,

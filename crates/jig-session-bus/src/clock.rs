@@ -1,4 +1,4 @@
-//! The two clocks of the bus. Both are given, never read here.
+//! The two clocks of the bus. Both are injected, never read here.
 
 /// One moment as both clocks tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

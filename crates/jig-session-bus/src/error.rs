@@ -47,7 +47,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why a call on the bus did not do what was asked.
+/// Why a bus call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It is against a rule; nothing was changed.

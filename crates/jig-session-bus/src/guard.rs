@@ -40,7 +40,7 @@ pub struct Edit<'a> {
     pub files: &'a [Target],
     /// The session is guarded whatever its record says (`JIG_BUS_GUARD=1`).
     pub always: bool,
-    /// Whether the caller can still wait for the decision; asked before each step of it.
+    /// Whether the caller can still wait for the decision; checked before each step.
     pub has_time: &'a dyn Fn() -> bool,
 }
 
@@ -92,7 +92,7 @@ impl Buses<'_> {
         Ok(None)
     }
 
-    /// Whether the session's record, on whatever bus, asks for a guard.
+    /// Whether the session's record, on whatever bus, enables the guard.
     fn is_guarded(&self, edit: &Edit<'_>) -> bool {
         let records = self.keys().into_iter().filter_map(|key| self.record(&key, edit.session));
         records.into_iter().any(|member| edit.always || member.record.guard == Some(true))

@@ -45,7 +45,7 @@ const LONGEST_CHAIN: usize = 1000;
 /// Tokens of this process's holders. A file of ours with another token is one that could not be removed.
 static HELD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// How many locks this process has asked for.
+/// Number of locks this process has requested so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 fn held() -> MutexGuard<'static, BTreeSet<String>> {
@@ -78,7 +78,7 @@ impl Holder {
         let process = world.processes().identity_of(pid).unwrap_or_default();
         let boot = process.boot_id.as_deref().unwrap_or_default();
         let namespace = process.pid_namespace.as_deref().unwrap_or_default();
-        // Who it is tells processes apart, the count its calls, and chance what neither does.
+        // The identity distinguishes processes, the count distinguishes calls, the random part covers the rest.
         let count = CALLS.fetch_add(1, Ordering::Relaxed);
         let chance = RandomState::new().hash_one(count);
         let token = names::hash16(&format!("{pid} {start} {boot} {namespace} {count} {chance}"));
@@ -104,7 +104,7 @@ impl Holder {
         Some(Self { token, who: Some((pid, process)), made_ms: stamp.modified_ms() })
     }
 
-    /// A file that a power cut left: it names nobody, and is told from others by its version.
+    /// A file that a power cut left: it names no holder, so its version identifies it.
     fn unnamed(stamp: &Stamp) -> Self {
         let version = format!("{} {} {}", stamp.inode, stamp.size, stamp.modified_ns);
         Self { token: names::hash16(&version), who: None, made_ms: stamp.modified_ms() }
@@ -263,7 +263,7 @@ fn attempt(dir: &PrivateDir, world: &dyn World, me: &Holder) -> Result<Try, Erro
             return Ok(Try::HeldBy(last));
         }
     }
-    // A file that was made although its making was told to have failed, as network file systems do, is ours all the same.
+    // Network file systems can create a file and still report a failure; such a file is ours all the same.
     if last.token != me.token {
         if !last.is_over(world) {
             return Ok(Try::HeldBy(last));
@@ -278,7 +278,7 @@ fn attempt(dir: &PrivateDir, world: &dyn World, me: &Holder) -> Result<Try, Erro
     if matches!(&again, Ok(Some(now)) if now.token == root.token) {
         return Ok(Try::Held(root.token, chain));
     }
-    // The chain was given back before we came to its end: what we made stands behind nothing.
+    // The chain was released before we reached its end, so our link has no predecessor.
     if let Some(heir) = chain.last().filter(|name| is_successor(name)) {
         dir.remove(heir)?;
     }

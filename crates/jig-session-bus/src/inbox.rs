@@ -39,7 +39,7 @@ impl Taken {
 
     fn give_back(&mut self) {
         if let Some((inbox, folder, name)) = self.held.take() {
-            // A file that cannot be moved back now is given back by the next reader, when this process is gone.
+            // The next reader moves back a file that cannot be moved now, once this process has ended.
             let own = self.messages.iter().map(|message| format!("{}.json", message.id));
             let _ = move_back(&inbox, &folder, own).and_then(|()| remove_folder(&inbox, &name));
         }
@@ -63,7 +63,7 @@ pub struct Peeked {
 }
 
 impl Bus<'_> {
-    /// Checks a limit that was asked for.
+    /// Validates a requested limit.
     pub fn check_limit(limit: Option<u64>) -> Result<usize, Error> {
         match limit {
             None => Ok(limits::INBOX_DEFAULT),
@@ -91,7 +91,7 @@ impl Bus<'_> {
                 too_long.borrow_mut().get_or_insert_with(|| (message.clone(), cost));
                 return false;
             }
-            // Once something has found no room, everything after it stays: the order is kept.
+            // Once one message does not fit, all later ones stay too, which preserves the order.
             let rest = left.get().and_then(|left| left.checked_sub(cost));
             left.set(rest);
             first.replace(false) || rest.is_some()
@@ -148,7 +148,7 @@ impl Bus<'_> {
                 }
             }
         }
-        // What is not asked for is counted by its names: a thousand messages are not read for a number.
+        // Messages beyond the limit are counted by file name: no need to read a thousand files for a number.
         taken.remaining += rest.len() as u64;
         if taken.messages.is_empty()
             && let Some((inbox, _, name)) = taken.held.take()
@@ -163,7 +163,7 @@ impl Bus<'_> {
         self.peek_after(id, None, limit)
     }
 
-    /// As [`Bus::peek`], for mail whose id is after one: what a member was told already is not read again.
+    /// As [`Bus::peek`], for mail after a given id: announced messages are not read again.
     pub fn peek_after(&self, id: &str, after: Option<&str>, limit: usize) -> Result<Peeked, Error> {
         let mut peeked = Peeked { messages: Vec::new(), remaining: 0, unreadable: 0 };
         let Some(inbox) = self.inbox_looked(id)? else { return Ok(peeked) };

@@ -35,13 +35,13 @@ pub struct Me {
 }
 
 impl Me {
-    /// The owner of this id and process. Without a process, `random` tells two incarnations apart.
+    /// The owner of this id and process. Without a process, `random` distinguishes two incarnations.
     pub fn owner_of(id: &str, pid: Option<u32>, process: Option<&Process>, random: u32) -> String {
         owner::of(id, pid, process.and_then(|process| process.start.as_deref()), random)
     }
 }
 
-/// How mail is told to a member.
+/// How a member is notified of mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
     /// At its next turn.
@@ -52,7 +52,7 @@ pub enum Listening {
     Off,
 }
 
-/// What a join asks for.
+/// The options of a join.
 #[derive(Clone, Debug, Default)]
 pub struct Join<'a> {
     /// The label that is wanted; derived when left out.
@@ -177,7 +177,7 @@ impl Bus<'_> {
         Ok(Joined { record, joined: former.is_none() })
     }
 
-    /// The label: the one that was given, else the one that is kept, else one derived from a name.
+    /// The label: an explicit one, else the current one, else one derived from a name.
     fn label(
         &self,
         look: &Look,

@@ -5,7 +5,7 @@ use jig_session_schema::invisible::is_invisible;
 use crate::limits;
 use crate::text;
 
-/// Why a given label is refused, as the words of the refusal.
+/// Why an explicit label is rejected, as the text of the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLabel {
     /// Nothing is left of it.
@@ -25,7 +25,7 @@ pub enum BadLabel {
     Invisible,
 }
 
-/// Checks a label that was given: it is kept as it is but for its blanks, or it is refused.
+/// Validates an explicit label: it is used as written, apart from surrounding blanks, or rejected.
 pub fn given(label: &str) -> Result<String, BadLabel> {
     let label = text::nfc(label);
     if label.chars().any(|c| is_unseen(c) && !c.is_whitespace()) {
@@ -53,7 +53,7 @@ pub fn derived(name: &str) -> Option<String> {
 
 /// The label itself, then the label with more and more of the end of the id.
 ///
-/// Ids that were made together (UUIDv7) share their beginning, so the end is what tells them apart.
+/// Ids that were made together (UUIDv7) share a prefix, so the suffix distinguishes them.
 pub fn with_suffixes<'a>(label: &'a str, id: &str) -> impl Iterator<Item = String> + 'a {
     let tail: Vec<char> = id.chars().filter(char::is_ascii_alphanumeric).collect();
     let lengths = [4, 6, 8, tail.len()];

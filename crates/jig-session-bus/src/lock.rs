@@ -1,7 +1,7 @@
 //! The lock of a bus: the kernel's, and beside it one made of files where a file system has no locks.
 //!
 //! Once a process has met a file system without locks, a mark in the folder says so, and from then on everybody takes
-//! the lock of files as well: who is given a lock by the kernel and who is refused one keep each other out.
+//! the file lock as well, so that processes with and without `flock` exclude each other.
 
 use std::time::{Duration, Instant};
 

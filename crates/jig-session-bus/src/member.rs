@@ -51,7 +51,7 @@ impl Member {
     }
 }
 
-/// Judges the records of one look: each process is asked about once, however many records name it.
+/// Judges the records of one look: each process is looked up once, however many records name it.
 pub(crate) struct Lives<'w> {
     world: &'w dyn World,
     asked: HashMap<u32, Vec<(Process, Verdict)>>,

@@ -12,7 +12,7 @@ use crate::room::units;
 use crate::store::Bus;
 use crate::{limits, view, wake};
 
-/// Where in an agent's turn a notice may be given.
+/// The points of an agent's turn at which a notice can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
     /// A person has spoken: a new turn begins.

@@ -1,4 +1,4 @@
-//! Do two claims collide? The one predicate everything asks.
+//! Whether two claims overlap: the one predicate for it.
 
 use std::collections::HashMap;
 

@@ -5,7 +5,7 @@ use jig_session_schema::names;
 /// First 16 hex digits of SHA-256 of id, pid and start, each followed by a line feed.
 ///
 /// One agent's command line, server and hooks share id and process, so they are one owner; the same session in a second
-/// pane is another. Without a process there is nothing to share, and chance tells incarnations apart.
+/// pane is another. Without a process nothing can be shared, and a random number distinguishes incarnations.
 pub(crate) fn of(id: &str, pid: Option<u32>, start: Option<&str>, random: u32) -> String {
     match (pid, start) {
         (Some(pid), Some(start)) => names::hash16(&format!("{id}\n{pid}\n{start}\n")),

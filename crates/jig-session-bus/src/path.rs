@@ -312,7 +312,7 @@ fn lexical(path: &Path) -> PathBuf {
     clean
 }
 
-/// Follows every link, part by part. What does not exist is kept as it is written: a dangling link gives its target.
+/// Follows every link, part by part. Missing parts stay as written: a dangling link resolves to its target.
 /// `None` when there are too many links.
 fn follow(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();

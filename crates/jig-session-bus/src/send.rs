@@ -253,7 +253,7 @@ struct Ready {
     unread: u64,
 }
 
-/// The messages that a reader of an inbox would be given: what is none, or of a newer schema, is not unread mail.
+/// The messages that a reader of an inbox would get: other files and newer schemas are not unread mail.
 pub(crate) fn readable(inbox: &PrivateDir) -> Result<u64, Error> {
     let mut unread = 0;
     for name in store::texts(inbox.list()?) {

@@ -20,7 +20,7 @@ impl System {
         Self::default()
     }
 
-    /// The machine that is asked.
+    /// The machine that processes are looked up on.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }

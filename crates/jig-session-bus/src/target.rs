@@ -14,7 +14,7 @@ const SHORTEST: usize = 4;
 pub(crate) enum NoTarget {
     /// Nobody is called that.
     Unknown,
-    /// These are: places in the list that was asked.
+    /// Several match: their indices in the list.
     Ambiguous(Vec<usize>),
 }
 

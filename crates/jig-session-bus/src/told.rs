@@ -1,4 +1,4 @@
-//! Marks that a member keeps in its own inbox: what it was told, and what it has just sent.
+//! Marks in a member's own inbox: the last message it was notified of, and what it has just sent.
 
 use jig_session_atomic::PrivateDir;
 use jig_session_schema::bus::{DeliveryMark, Record, Removed, WakeMark};
@@ -23,23 +23,23 @@ pub(crate) fn is_mark(file: &str) -> bool {
     file == TOLD || file == SENT || file == crate::waiting::WAITING || (file.starts_with('.') && file.contains(".tmp-"))
 }
 
-/// What a member was told already.
+/// What a member has been notified of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// The name of the newest message that was told, without `.json`.
+    /// Name of the newest message announced, without `.json`.
     pub last: Option<String>,
     /// The turns that mail has raised.
     pub wakes: Vec<Wake>,
 }
 
 impl Mark {
-    /// Whether a message has not been told.
+    /// Whether a message has not been announced yet.
     pub fn is_new(&self, id: &str) -> bool {
         self.last.as_deref().is_none_or(|last| id > last)
     }
 }
 
-/// Milliseconds of the newest message an inbox's owner was told of: a later one must sort after it.
+/// Milliseconds of the newest message announced to an inbox's owner: a later one must sort after it.
 pub(crate) fn told_ms(inbox: &PrivateDir) -> Option<u64> {
     read(inbox).last.and_then(|last| mail_name::ms(&format!("{last}.json")))
 }
@@ -62,12 +62,12 @@ pub(crate) fn is_removal_old(inbox: &PrivateDir, now_ms: i64) -> bool {
 }
 
 impl Bus<'_> {
-    /// What a member was told; nothing when it was never told anything.
+    /// What a member has been notified of; empty when nothing was announced yet.
     pub fn told(&self, id: &str) -> Result<Mark, Error> {
         Ok(self.inbox_looked(id)?.map(|inbox| read(&inbox)).unwrap_or_default())
     }
 
-    /// Moves the mark, after the notice has left: `last` is the newest message told, `woke` the senders whose mail
+    /// Moves the mark, after the notice has left: `last` is the newest message announced, `woke` the senders whose mail
     /// raised a turn.
     pub fn set_told(&self, id: &str, last: &str, woke: &[&str]) -> Result<(), Error> {
         let inbox = self.inbox_made(id)?;
@@ -85,7 +85,7 @@ impl Bus<'_> {
         Ok(())
     }
 
-    /// A person has spoken: the wakes that mail has used up are given back.
+    /// User input resets the wake budget.
     pub fn forget_wakes(&self, id: &str) -> Result<(), Error> {
         let Some(inbox) = self.inbox_looked(id)? else { return Ok(()) };
         let mark = read(&inbox);
@@ -107,7 +107,7 @@ impl Bus<'_> {
         }
     }
 
-    /// The word that was left for a session that was taken off the bus; it is given once.
+    /// The notice left for a session that was removed from the bus; it is returned once.
     pub(crate) fn take_removal(&self, id: &str) -> Result<Option<Removed>, Error> {
         let Some(inbox) = self.inbox_looked(id)? else { return Ok(None) };
         let Some(removed) = inbox.read(REMOVED, 65_536).ok().and_then(|read| Removed::read(&read.bytes).ok()) else {

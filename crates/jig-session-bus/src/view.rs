@@ -46,7 +46,7 @@ pub fn conflict(conflict: &Conflict) -> shown::Conflict {
         .reason(conflict.claim.reason.clone())
 }
 
-/// A member, with what its inbox tells of it.
+/// A member, with the state of its inbox.
 pub(crate) fn member(look: &Look, member: &Member, inboxes: &Inboxes) -> shown::Member {
     let record = &member.record;
     let claims = look.claims.iter().filter(|claim| claim.id == record.id && look.holder(claim).is_some()).count();

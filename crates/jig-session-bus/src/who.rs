@@ -26,7 +26,7 @@ pub struct Known {
     pub model: Option<String>,
 }
 
-/// What is asked about who speaks.
+/// The evidence from which the calling member is resolved.
 pub struct Question<'a> {
     /// `--as`: an id or a label.
     pub named: Option<&'a str>,
@@ -38,7 +38,7 @@ pub struct Question<'a> {
     pub ancestors: &'a [Ancestor],
     /// What the status files tell about a process.
     pub known: &'a dyn Fn(u32) -> Option<Known>,
-    /// What the agent's own record of a process tells: a session's id.
+    /// The session id from the agent's own record of the process.
     pub record: &'a dyn Fn(&'static Agent, u32) -> Option<String>,
     /// The id of last resort below that agent, if there is one: `mcp-…` of a server, `term-…` of a terminal.
     pub fallback: &'a LastResort<'a>,
@@ -50,7 +50,7 @@ pub type LastResort<'a> = dyn Fn(Option<(&str, u32)>) -> String + 'a;
 /// How a session's id became known, which decides what a join under it may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdSource {
-    /// Given by the user (`--as`, `--id`, `JIG_BUS_SESSION`): it replaces nobody.
+    /// Set explicitly (`--as`, `--id`, `JIG_BUS_SESSION`): it replaces no other member.
     Given,
     /// The agent's own.
     Agent {
@@ -61,16 +61,16 @@ pub enum IdSource {
     Own,
 }
 
-/// Who speaks, before the bus was asked about it.
+/// The caller, before it is looked up on the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The member's id; for `--as` whatever was given.
+    /// The member's id; for `--as` the argument as typed.
     pub id: String,
     /// The agent above this process, when there is one: its name and pid.
     pub agent: Option<(String, u32)>,
     /// How the id became known.
     pub source: IdSource,
-    /// What the status files tell, when they were asked.
+    /// The result from the status files, when they were consulted.
     pub known: Option<Known>,
 }
 

@@ -1,4 +1,4 @@
-//! What the bus asks of the world: two clocks, the table of processes, and chance.
+//! The bus's outside dependencies: two clocks, the process table, and randomness.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ pub(crate) fn verdict(world: &dyn World, pid: Option<u32>, process: Option<&Proc
     world.processes().judge(&Record::of(pid, process)).verdict
 }
 
-/// Whether the process with this pid and these digits of its start time runs; `None` when that cannot be told. No digits
+/// Whether the process with this pid and these digits of its start time runs; `None` when that is unknown. No digits
 /// stand for any start.
 pub(crate) fn runs(world: &dyn World, pid: u32, start: &str) -> Option<bool> {
     match world.processes().process(pid) {
@@ -51,7 +51,7 @@ pub(crate) fn runs(world: &dyn World, pid: u32, start: &str) -> Option<bool> {
     }
 }
 
-/// The digits of a start time such as `linux:12345`: what tells two processes of one pid apart in a folder's name.
+/// The digits of a start time such as `linux:12345`: they distinguish two processes with one pid in a folder's name.
 pub fn digits(start: &str) -> String {
     let digits: String = start.chars().filter(char::is_ascii_digit).collect();
     if digits.is_empty() { "0".to_owned() } else { digits }

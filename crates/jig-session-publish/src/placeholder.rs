@@ -9,7 +9,7 @@ use jig_session_schema::status::{Process, Status};
 #[must_use]
 pub fn placeholder_id(pid: u32, process: Option<&Process>) -> String {
     let start = process.and_then(|process| process.start.as_deref()).unwrap_or_default();
-    // The system's name before the colon tells nothing on one machine.
+    // The system's name before the colon is the same for every process of a machine.
     let start = start.rsplit(':').next().unwrap_or_default();
     format!("run-{pid}-{start}")
 }

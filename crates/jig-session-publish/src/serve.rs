@@ -33,9 +33,9 @@ pub enum Line<'a> {
 pub enum End {
     /// End of input: the feeder is gone.
     Input,
-    /// A signal asked for the end.
+    /// Terminated by a signal.
     Signal(i32),
-    /// The service itself asked for it.
+    /// Ended by the service itself.
     Service,
 }
 

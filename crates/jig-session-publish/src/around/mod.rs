@@ -36,7 +36,7 @@ pub struct Seen {
     pub files: Vec<(PathBuf, Timestamp)>,
 }
 
-/// What the active ticket is told by, the strongest first.
+/// Sources of the active ticket, in order of precedence.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// What events said.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::tickets;
 
-/// The first of these files that is there. One that does not parse is told as the workflow's `problem`.
+/// The first of these files that exists. One that does not parse is reported as the workflow's `problem`.
 pub(super) fn read(files: &[PathBuf]) -> Option<Workflow> {
     let file = files.iter().find(|file| file.is_file())?;
     let problem = |why: &str| {

@@ -28,7 +28,7 @@ impl Written {
     /// A document that stands there already.
     pub(super) fn of(status: &Status, stamp: Stamp) -> Self {
         let mut text = Vec::new();
-        // What cannot be written differs from every text, and is then told of.
+        // A document that cannot be serialized never equals the last one, so the write is tried and its error reported.
         let _ = serde_json::to_writer(&mut text, status);
         Self { stamp, text, at: status.updated_at }
     }
@@ -172,7 +172,7 @@ impl Publisher {
     }
 
     /// A state folder that was moved away (a backup, a restore) is held on, and all looks fine through what is held. So
-    /// the path is asked whether it still names the held folder; if not, we go where readers look.
+    /// we check whether the path still names the open folder; if not, we reopen the path, where readers look.
     fn follow_the_path(&mut self, now: Now) {
         let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_current()) else { return };
         match dir.refresh() {

@@ -146,7 +146,7 @@ impl Publisher {
         }
     }
 
-    /// Takes an event that `publish` or a bridge told.
+    /// Applies an event from `publish` or a bridge.
     ///
     /// # Errors
     /// When no session has begun, or none can begin with this event.
@@ -161,7 +161,7 @@ impl Publisher {
     pub fn feed_from(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
         match event {
             Event::Session(event) => self.session(event, from, now),
-            // Whatever a later version tells, it tells it to a later version.
+            // An event of a later version is meant for a later version.
             Event::Other(_) => Ok(()),
             Event::Tool(event) if !names_a_call(event) => Err(Refused::NoTool),
             Event::End(event) => {
@@ -273,7 +273,7 @@ impl Publisher {
         }
     }
 
-    /// Ends the session: its file goes, unless it is kept for the process's next session event.
+    /// Ends the session: its file is removed, unless the process's next session event reuses it.
     pub fn close(&mut self, keep: bool, now: Now) {
         if keep {
             self.flush(now);
@@ -291,7 +291,7 @@ impl Publisher {
         }
     }
 
-    /// What the session has used is not known any more: events that would have told of it were lost.
+    /// Usage is unknown from now on: the events that carried it were lost.
     pub fn forget_usage(&mut self) {
         if let Some(live) = &mut self.live {
             live.session.status.usage = Usage::new();
@@ -311,7 +311,7 @@ impl Publisher {
         self.live.as_ref()?.session.answered(id)
     }
 
-    /// What the session may be asked for: its last `capabilities` event.
+    /// The requests the session accepts: its last `capabilities` event.
     #[must_use]
     pub fn capabilities(&self) -> Option<&CapabilitiesEvent> {
         self.live.as_ref()?.capabilities.as_ref()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jig_session_git::Repository;
 
-/// How long an answer is kept: a repository may be made at any time.
+/// How long a lookup is cached: a repository can be created at any time.
 const KEPT: Duration = Duration::from_secs(1);
 
 /// Remembers the last answer: the files of a turn, and those of a session that is taken up again, lie in few folders,

@@ -124,7 +124,7 @@ impl Session {
         outputs::ticket_files(&mut self.status.outputs, &seen.files, repo);
     }
 
-    /// Records the answer to a request. Answers are kept, newest first, one an id.
+    /// Records the answer to a request: newest first, one per id.
     pub fn answer(&mut self, answer: Answer) {
         let recent = &mut self.status.recent_requests;
         recent.retain(|known| known.id != answer.id);
@@ -133,7 +133,7 @@ impl Session {
         self.status.last_request = Some(answer);
     }
 
-    /// The answer given to a request of this id, if it is remembered.
+    /// The recorded answer to the request with this id.
     #[must_use]
     pub fn answered(&self, id: &str) -> Option<&Answer> {
         self.status.recent_requests.iter().find(|answer| answer.id == id)

@@ -42,7 +42,7 @@ pub(super) fn ticket_files(
     cap(outputs);
 }
 
-/// One entry a path. The repository is asked for only when the path is new: it costs a look at the disk.
+/// One entry per path. The repository is looked up only for a new path, since that reads the disk.
 fn put(outputs: &mut Vec<Output>, path: &str, action: OutputAction, at: Timestamp, repo: &dyn Fn() -> Option<PathBuf>) {
     let known = outputs.iter().position(|output| output.path == path);
     let mut output = match known {

@@ -6,9 +6,9 @@ use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{Status, Usage};
 use jig_session_schema::time::Timestamp;
 
-/// Adds to the sums, or sets those that are given.
+/// Adds to the sums, or replaces those the event carries.
 ///
-/// The document alone tells whether a call had no price: its sums are known and its cost is not. So a cost that is
+/// A call without a price shows in the document itself: its sums are known and its cost is not. So a cost that is
 /// null beside sums stays null until a `set` names one.
 pub(super) fn apply(usage: &mut Usage, event: &UsageEvent) {
     let given = [event.input, event.output, event.cache_read, event.cache_write];
