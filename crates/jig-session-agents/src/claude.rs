@@ -9,7 +9,7 @@ use crate::agent::{
     Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, ProcessRecord, Program, Seen,
     Turns,
 };
-use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line};
+use crate::evidence::{About, Evidence, Figures, Finding, RecordLocation, context, last_line};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::Notice;
@@ -88,8 +88,8 @@ pub const AGENT: Agent = Agent {
     statusline: Some("statusLine"),
     replies: forms::REPLIES,
     record: Some(ProcessRecord { folder: "sessions", session: session_of }),
-    evidence: Some(Evidence { place: Place::ProcessRecord, read: evidence }),
-    figures: Some(Figures { place: Place::Transcript, read: figures }),
+    evidence: Some(Evidence { place: RecordLocation::ProcessRecord, read: evidence }),
+    figures: Some(Figures { place: RecordLocation::Transcript, read: figures }),
     screen: Some("claude"),
 };
 

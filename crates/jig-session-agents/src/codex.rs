@@ -4,7 +4,7 @@ use jig_session_schema::event::{Event, UsageEvent, UsageMode};
 use jig_session_schema::status::{Reason, State};
 
 use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Seen, Turns};
-use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, time_of};
+use crate::evidence::{About, Evidence, Figures, Finding, RecordLocation, context, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 
@@ -63,8 +63,8 @@ pub const AGENT: Agent = Agent {
     statusline: None,
     replies: forms::REPLIES,
     record: None,
-    evidence: Some(Evidence { place: Place::Transcript, read: evidence }),
-    figures: Some(Figures { place: Place::Transcript, read: figures }),
+    evidence: Some(Evidence { place: RecordLocation::Transcript, read: evidence }),
+    figures: Some(Figures { place: RecordLocation::Transcript, read: figures }),
     screen: Some("codex"),
 };
 

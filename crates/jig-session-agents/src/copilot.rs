@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::agent::{
     Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Replies, Seen, Turns,
 };
-use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, model, time_of};
+use crate::evidence::{About, Evidence, Figures, Finding, RecordLocation, context, last_line, model, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::{Meaning, Notice};
@@ -83,11 +83,11 @@ pub const AGENT: Agent = Agent {
     },
     record: None,
     evidence: Some(Evidence {
-        place: Place::Below(|session| format!("session-state/{session}/events.jsonl")),
+        place: RecordLocation::Below(|session| format!("session-state/{session}/events.jsonl")),
         read: evidence,
     }),
     figures: Some(Figures {
-        place: Place::Below(|session| format!("session-state/{session}/events.jsonl")),
+        place: RecordLocation::Below(|session| format!("session-state/{session}/events.jsonl")),
         read: figures,
     }),
     screen: Some("copilot"),

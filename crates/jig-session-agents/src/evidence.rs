@@ -13,7 +13,7 @@ pub const TAIL: u64 = 64 << 10;
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence {
     /// Where.
-    pub place: Place,
+    pub place: RecordLocation,
     /// What the end of it says: at most [`TAIL`] bytes, beginning anywhere.
     pub read: fn(&[u8], &About<'_>) -> Option<Finding>,
 }
@@ -22,14 +22,14 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     /// Where.
-    pub place: Place,
+    pub place: RecordLocation,
     /// What the end of it says, as `model`, `usage` and `context` events: at most [`TAIL`] bytes, beginning anywhere.
     pub read: fn(&[u8]) -> Vec<Event>,
 }
 
 /// Where an agent writes down what its session does.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum RecordLocation {
     /// In its record of the process.
     ProcessRecord,
     /// In the session's transcript.
@@ -38,7 +38,7 @@ pub enum Place {
     Below(fn(&str) -> String),
 }
 
-impl Place {
+impl RecordLocation {
     /// What `stateFrom` says of a state that comes from there.
     #[must_use]
     pub fn state_from(&self) -> StateFrom {

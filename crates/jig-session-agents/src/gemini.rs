@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::agent::{
     Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Replies, Seen, Turns,
 };
-use crate::evidence::{About, Evidence, Figures, Finding, Place, context, last_line, model, time_of};
+use crate::evidence::{About, Evidence, Figures, Finding, RecordLocation, context, last_line, model, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::{Meaning, Notice};
@@ -70,8 +70,8 @@ pub const AGENT: Agent = Agent {
         hold: Some(forms::decision_deny),
     },
     record: None,
-    evidence: Some(Evidence { place: Place::Transcript, read: evidence }),
-    figures: Some(Figures { place: Place::Transcript, read: figures }),
+    evidence: Some(Evidence { place: RecordLocation::Transcript, read: evidence }),
+    figures: Some(Figures { place: RecordLocation::Transcript, read: figures }),
     screen: Some("gemini"),
 };
 

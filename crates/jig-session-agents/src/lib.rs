@@ -33,7 +33,7 @@ pub use agent::{
     Program, Replies, Seen, Turns,
 };
 pub use edits::{Edit, written};
-pub use evidence::{About, Evidence, Figures, Finding, Place, TAIL, reconciled};
+pub use evidence::{About, Evidence, Figures, Finding, RecordLocation, TAIL, reconciled};
 pub use file::{File, Folder};
 pub use meaning::{Heard, Meaning, Notice, hear, meaning, session};
 pub use payload::{Field, Payload, PayloadForm, Scalar};

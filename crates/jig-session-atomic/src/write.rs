@@ -31,7 +31,7 @@ pub enum Sync {
 
 /// Whether a file of that name may be replaced.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum WriteMode {
     Replace,
     OnlyNew,
 }
@@ -45,7 +45,7 @@ impl PrivateDir {
     /// As [`PrivateDir::write`], with what is brought to the disk.
     pub fn write_synced(&self, name: impl AsRef<OsStr>, bytes: &[u8], sync: Sync) -> Result<Stamp, Error> {
         let name = self.component(Operation::Write, name.as_ref())?;
-        let stamp = self.publish(name, bytes, sync, Place::Replace)?;
+        let stamp = self.publish(name, bytes, sync, WriteMode::Replace)?;
         stamp.ok_or_else(|| self.os(Operation::Rename, name, Errno::EXIST))
     }
 
@@ -57,7 +57,7 @@ impl PrivateDir {
     /// As [`PrivateDir::create_new`], with what is brought to the disk.
     pub fn create_new_synced(&self, name: impl AsRef<OsStr>, bytes: &[u8], sync: Sync) -> Result<Option<Stamp>, Error> {
         let name = self.component(Operation::Write, name.as_ref())?;
-        self.publish(name, bytes, sync, Place::OnlyNew)
+        self.publish(name, bytes, sync, WriteMode::OnlyNew)
     }
 
     /// Tries whether a file of these bytes could be written now: a temporary is made, filled and taken away again. What
@@ -74,7 +74,7 @@ impl PrivateDir {
 
     /// The folder may have been removed, or our temporary swept by a process that cannot see ours: both show as
     /// "no such file", and both are mended by doing it once more in the folder that the path leads to now.
-    fn publish(&self, name: &OsStr, bytes: &[u8], sync: Sync, place: Place) -> Result<Option<Stamp>, Error> {
+    fn publish(&self, name: &OsStr, bytes: &[u8], sync: Sync, place: WriteMode) -> Result<Option<Stamp>, Error> {
         match self.publish_once(&self.held(), name, bytes, sync, place) {
             Err(error) if error.is_missing() => {
                 self.refresh()?;
@@ -90,14 +90,14 @@ impl PrivateDir {
         name: &OsStr,
         bytes: &[u8],
         sync: Sync,
-        place: Place,
+        place: WriteMode,
     ) -> Result<Option<Stamp>, Error> {
         let (mut temporary, fd) = self.create_temporary(held, name)?;
         let (file, stamp) = fill(fd, bytes, sync == Sync::FileAndName || held.remote)
             .map_err(|(operation, errno)| self.os(operation, name, errno))?;
         let placed = match place {
-            Place::Replace => renameat(&held.fd, &temporary.name, &held.fd, name).map(|()| true),
-            Place::OnlyNew => rename_new(held, &temporary.name, held, name),
+            WriteMode::Replace => renameat(&held.fd, &temporary.name, &held.fd, name).map(|()| true),
+            WriteMode::OnlyNew => rename_new(held, &temporary.name, held, name),
         };
         let placed = placed.map_err(|errno| self.os(Operation::Rename, name, errno))?;
         if !placed {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::join::Me;
-use crate::member::Look;
+use crate::member::Snapshot;
 use crate::store::{self, Bus, CLAIMS, Read};
 
 const NOTE: &str = "claiming.json";
@@ -77,7 +77,7 @@ impl Bus<'_> {
     }
 
     /// Passes over the claims that are being made, or were when their process was killed.
-    pub(crate) fn pass_over_batch(&self, look: &mut Look) -> Result<(), Error> {
+    pub(crate) fn pass_over_batch(&self, look: &mut Snapshot) -> Result<(), Error> {
         let Some(dir) = self.dir_looked() else { return Ok(()) };
         let read = match dir.read(NOTE, BUS_FILE_BYTES) {
             Ok(read) => read,

@@ -219,7 +219,7 @@ pub(crate) fn identity(folder: &Path) -> Option<(u64, u64)> {
 /// The same bus for a caller who stands somewhere else: relative paths are typed from there.
 fn standing_in(repo: Repo, cwd: &Path) -> Repo {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-    Repo { place: path::Place { cwd, ..repo.place }, ..repo }
+    Repo { place: path::Worktree { cwd, ..repo.place }, ..repo }
 }
 
 impl Bus<'_> {

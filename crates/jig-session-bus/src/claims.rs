@@ -12,7 +12,7 @@ use jig_session_schema::time::Timestamp;
 use crate::error::{Code, Error, Refusal};
 use crate::join::{Join, Me};
 use crate::limits;
-use crate::member::Look;
+use crate::member::Snapshot;
 use crate::overlap::overlap;
 use crate::path::{BadPath, ClaimPath, cleaned};
 use crate::prune::is_old;
@@ -119,7 +119,7 @@ impl Bus<'_> {
     /// Makes the files; takes back what it made when it cannot make all.
     fn make_claims(
         &self,
-        look: &Look,
+        look: &Snapshot,
         me: &Me,
         new: &[&ClaimPath],
         reason: Option<&str>,
@@ -228,7 +228,7 @@ impl Bus<'_> {
     /// since the first. While nobody has made a claim beside ours there is nothing that was not judged already.
     fn claimed_beside(
         &self,
-        look: &Look,
+        look: &Snapshot,
         claims: &PrivateDir,
         made: &[(String, String)],
         id: &str,
@@ -249,7 +249,7 @@ impl Bus<'_> {
     }
 
     /// What stands in the way of these paths for this session.
-    pub fn conflicts(&self, look: &Look, id: &str, paths: &[ClaimPath]) -> Vec<Conflict> {
+    pub fn conflicts(&self, look: &Snapshot, id: &str, paths: &[ClaimPath]) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let keys: Vec<String> = look.claims.iter().map(|claim| self.key(&claim.path)).collect();
         for path in paths {

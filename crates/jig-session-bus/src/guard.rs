@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::buses::Buses;
 use crate::claims::Conflict;
 use crate::error::Error;
-use crate::member::Look;
+use crate::member::Snapshot;
 use crate::path::{self, ClaimPath};
 use crate::repo::{self, plain};
 use crate::store::{Bus, Repo};
@@ -120,7 +120,7 @@ fn is_above(folder: &str, path: &str) -> bool {
 
 impl Bus<'_> {
     /// The held path that is another name of a file: a hard link is the file.
-    fn other_name(&self, look: &Look, edit: &Edit<'_>, file: (u64, u64)) -> Option<ClaimPath> {
+    fn other_name(&self, look: &Snapshot, edit: &Edit<'_>, file: (u64, u64)) -> Option<ClaimPath> {
         let is_file = |path: &Path| fs::metadata(path).is_ok_and(|about| (about.dev(), about.ino()) == file);
         let held = look.claims.iter().filter(|claim| claim.id != edit.session && look.holder(claim).is_some());
         held.filter(|claim| !claim.path.starts_with('@')).find_map(|claim| {

@@ -8,7 +8,7 @@ use jig_session_schema::names;
 
 use crate::clock::older;
 use crate::error::Error;
-use crate::member::{Look, Member};
+use crate::member::{Member, Snapshot};
 use crate::store::{self, Bus, INBOX};
 use crate::{limits, mail_name, told, wake};
 
@@ -36,7 +36,7 @@ impl Inboxes {
 
 impl Bus<'_> {
     /// Looks at every inbox once. An inbox of somebody who is not `asked` for keeps nobody from being answered.
-    pub(crate) fn look_at_inboxes(&self, look: &Look, asked: impl Fn(&str) -> bool) -> Result<Inboxes, Error> {
+    pub(crate) fn look_at_inboxes(&self, look: &Snapshot, asked: impl Fn(&str) -> bool) -> Result<Inboxes, Error> {
         let mut found = Inboxes { unread: HashMap::new(), throttled: HashSet::new(), untidy: false };
         let Some(inboxes) = self.looked(INBOX)? else { return Ok(found) };
         let members = look.members.iter().filter_map(|member| Some((names::bus_name(&member.record.id)?, member)));
@@ -74,7 +74,7 @@ struct Inbox {
     untidy: bool,
 }
 
-fn look_at(inbox: &PrivateDir, look: &Look, has_owner: bool, wakes: bool) -> Result<Inbox, Error> {
+fn look_at(inbox: &PrivateDir, look: &Snapshot, has_owner: bool, wakes: bool) -> Result<Inbox, Error> {
     let names: Vec<String> = store::texts(inbox.list()?).collect();
     let unread = crate::send::readable(inbox)?;
     let throttled = wakes

@@ -6,7 +6,7 @@ use jig_session_schema::status::{AgentName, Process};
 use jig_session_schema::time::Timestamp;
 
 use crate::error::{Code, Error, Refusal};
-use crate::member::{Look, Member, same_process};
+use crate::member::{Member, Snapshot, same_process};
 use crate::store::{self, Bus, CLAIMS, SESSIONS};
 use crate::who::IdSource;
 use crate::{label, limits, owner};
@@ -113,7 +113,7 @@ impl Bus<'_> {
     }
 
     /// As [`Bus::join`]. The caller holds the lock and has pruned.
-    pub(crate) fn join_locked(&self, look: &mut Look, me: &Me, join: &Join<'_>) -> Result<Joined, Error> {
+    pub(crate) fn join_locked(&self, look: &mut Snapshot, me: &Me, join: &Join<'_>) -> Result<Joined, Error> {
         let now = look.now.clone();
         let at = Timestamp::from_epoch_ms(now.wall_ms);
         // Checked before anything is changed: a refusal leaves every byte as it was.
@@ -180,7 +180,7 @@ impl Bus<'_> {
     /// The label: an explicit one, else the current one, else one derived from a name.
     fn label(
         &self,
-        look: &Look,
+        look: &Snapshot,
         me: &Me,
         given: Option<&str>,
         former: Option<&Record>,
@@ -217,7 +217,7 @@ impl Bus<'_> {
     }
 
     /// An agent that begins another session in place (as `/clear` does) has left the former one.
-    fn leave_former_ids(&self, look: &mut Look, me: &Me) -> Result<Vec<Replaced>, Error> {
+    fn leave_former_ids(&self, look: &mut Snapshot, me: &Me) -> Result<Vec<Replaced>, Error> {
         let former = look.members.iter().filter(|member| replaces(me, &member.record));
         let former: Vec<Record> = former.map(|member| member.record.clone()).collect();
         let mut left = Vec::new();
@@ -228,7 +228,7 @@ impl Bus<'_> {
         Ok(left)
     }
 
-    fn take_over_claims(&self, look: &mut Look, me: &Me) -> Result<(), Error> {
+    fn take_over_claims(&self, look: &mut Snapshot, me: &Me) -> Result<(), Error> {
         let claims = self.dir()?.sub(CLAIMS)?;
         for claim in look.claims.iter_mut().filter(|claim| claim.id == me.id && claim.owner != me.owner) {
             claim.owner.clone_from(&me.owner);
@@ -251,7 +251,7 @@ impl Bus<'_> {
         self.leave_locked(&mut look, &me.id, &me.owner).map(Some)
     }
 
-    fn leave_locked(&self, look: &mut Look, id: &str, owner: &str) -> Result<Vec<String>, Error> {
+    fn leave_locked(&self, look: &mut Snapshot, id: &str, owner: &str) -> Result<Vec<String>, Error> {
         let mut released = Vec::new();
         if let Some(claims) = self.looked(CLAIMS)? {
             for claim in look.claims.iter().filter(|claim| claim.id == id && claim.owner == owner) {

@@ -54,7 +54,7 @@ pub use error::{Code, Error, Refusal};
 pub use inbox::{Peeked, Taken};
 pub use join::{Join, Joined, Listening, Me};
 pub use lock::fallback;
-pub use member::{Look, Member};
+pub use member::{Member, Snapshot};
 pub use notice::{Door, Notice, Occasion};
 pub use overlap::{is_resource, overlap};
 pub use repo::find as find_repo;

@@ -96,7 +96,7 @@ pub(crate) fn same_process(a: &Record, b: &Record) -> bool {
 }
 
 /// One look at the members and claims of a bus.
-pub struct Look {
+pub struct Snapshot {
     /// When.
     pub now: Moment,
     /// Every member with a readable record, in the order of their names.
@@ -111,7 +111,7 @@ pub struct Look {
     pub(crate) leftovers: usize,
 }
 
-impl Look {
+impl Snapshot {
     /// Whether there is a record's file of this name on disk, readable or not.
     pub(crate) fn has_record_file(&self, stem: &str) -> bool {
         self.sessions.iter().any(|file| file.name.strip_suffix(".json") == Some(stem))
@@ -143,12 +143,12 @@ impl Look {
 
 impl Bus<'_> {
     /// As [`Bus::look`], and an error when a file could not be read: for those who decide by what is not there.
-    pub fn look_whole(&self) -> Result<Look, Error> {
+    pub fn look_whole(&self) -> Result<Snapshot, Error> {
         self.look()?.whole(self.path())
     }
 
     /// As [`Bus::look_whole`], after what a killed process was making has been taken back. The caller holds the lock.
-    pub(crate) fn look_locked(&self) -> Result<Look, Error> {
+    pub(crate) fn look_locked(&self) -> Result<Snapshot, Error> {
         self.settle_batch()?;
         self.look_whole()
     }
@@ -172,7 +172,7 @@ impl Bus<'_> {
     }
 
     /// Reads the members and their claims. Takes no lock and writes nothing.
-    pub fn look(&self) -> Result<Look, Error> {
+    pub fn look(&self) -> Result<Snapshot, Error> {
         // Claims first: a claim that is seen was made by a record that was there before it.
         let claims = self.looked(CLAIMS)?;
         let folds_case = self.repo.place.folds_case;
@@ -181,7 +181,7 @@ impl Bus<'_> {
         let sessions = self.looked(SESSIONS)?;
         let (records, beside_records) = store::scan(sessions, store::record, store::record_fits)?;
         let now = self.world.now();
-        let mut look = Look {
+        let mut look = Snapshot {
             now,
             members: Vec::new(),
             claims: Vec::new(),

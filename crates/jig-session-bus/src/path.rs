@@ -11,7 +11,7 @@ use crate::text;
 
 /// Where paths are looked up: one worktree.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Worktree {
     /// Real path of the worktree's root.
     pub root: PathBuf,
     /// Real path of the working directory.
@@ -104,7 +104,7 @@ impl BadPath {
 }
 
 /// Resolves what the user typed.
-pub fn resolve(argument: &str, place: &Place) -> Result<ClaimPath, BadPath> {
+pub fn resolve(argument: &str, place: &Worktree) -> Result<ClaimPath, BadPath> {
     if argument.is_empty() || argument.contains('\0') {
         return Err(BadPath::Empty);
     }
@@ -182,7 +182,7 @@ pub(crate) fn real(written: &str, cwd: &Path) -> Option<PathBuf> {
 }
 
 /// The stored spelling of a real path in a worktree; `None` when it is not in it, or in its bookkeeping.
-pub(crate) fn locate(real: &Path, place: &Place) -> Option<ClaimPath> {
+pub(crate) fn locate(real: &Path, place: &Worktree) -> Option<ClaimPath> {
     let relative = real.strip_prefix(&place.root).ok()?;
     if place.git.iter().any(|git| real.starts_with(git)) || is_bookkeeping(relative, place) {
         return None;
@@ -192,7 +192,7 @@ pub(crate) fn locate(real: &Path, place: &Place) -> Option<ClaimPath> {
 
 /// The root of the worktree that holds a real path, if that is one of the place's repository. Otherwise the root of the
 /// repository that it is in, if it is in any.
-fn worktree_root(real: &Path, place: &Place) -> Result<PathBuf, Option<PathBuf>> {
+fn worktree_root(real: &Path, place: &Worktree) -> Result<PathBuf, Option<PathBuf>> {
     // A nested repository's root is a name in the repository around it.
     let folder = if real.starts_with(&place.root) && real != place.root { real.parent() } else { None };
     let found = crate::repo::find(folder.unwrap_or(real), None).map_err(|_| None)?;
@@ -204,7 +204,7 @@ fn worktree_root(real: &Path, place: &Place) -> Result<PathBuf, Option<PathBuf>>
     if place.git.is_empty() && real.starts_with(&place.root) { Ok(place.root.clone()) } else { Err(None) }
 }
 
-fn is_bookkeeping(relative: &Path, place: &Place) -> bool {
+fn is_bookkeeping(relative: &Path, place: &Worktree) -> bool {
     relative.starts_with(".git")
         || (!place.git.is_empty() && [".hg", ".jj", ".svn"].iter().any(|m| relative.starts_with(m)))
 }
@@ -245,7 +245,7 @@ fn resource(argument: &str) -> Result<ClaimPath, BadPath> {
 }
 
 /// `x/`, `x/*` and `x/**` mean the folder `x`; another pattern is refused, unless a file has just that name.
-fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
+fn below(argument: &str, place: &Worktree) -> Result<(String, bool), BadPath> {
     if place.cwd.join(argument).symlink_metadata().is_ok() {
         return Ok((argument.to_owned(), argument.ends_with('/')));
     }
@@ -273,7 +273,7 @@ fn below(argument: &str, place: &Place) -> Result<(String, bool), BadPath> {
 }
 
 /// A path without the line that editors put behind it (`a.md:12`, `a.md:12:5`, `a.md#L12`), unless a file has that name.
-fn without_line(spelled: &str, place: &Place) -> String {
+fn without_line(spelled: &str, place: &Worktree) -> String {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
     let mut path = spelled;
     if place.cwd.join(path).symlink_metadata().is_ok() {
@@ -292,7 +292,7 @@ fn without_line(spelled: &str, place: &Place) -> String {
 }
 
 /// An absolute path that is spelled as the user reached the root, from the real root.
-fn below_spelled_root(path: &Path, place: &Place) -> PathBuf {
+fn below_spelled_root(path: &Path, place: &Worktree) -> PathBuf {
     let clean = lexical(path);
     let rest = place.spelled_root.as_ref().and_then(|spelled| clean.strip_prefix(spelled).ok());
     rest.map_or_else(|| path.to_owned(), |rest| place.root.join(rest))
@@ -371,7 +371,7 @@ mod tests {
 
     struct Tree {
         _dir: tempfile::TempDir,
-        place: Place,
+        place: Worktree,
         outside: PathBuf,
     }
 
@@ -394,7 +394,7 @@ mod tests {
         symlink("loop-b", root.join("loop-a")).expect("a link");
         symlink("loop-a", root.join("loop-b")).expect("a link");
         symlink(&outside, root.join("out")).expect("a link");
-        let place = Place {
+        let place = Worktree {
             cwd: root.clone(),
             spelled_root: Some(base.join("link")),
             common: root.join(".git"),
@@ -405,7 +405,7 @@ mod tests {
         Tree { _dir: dir, place, outside }
     }
 
-    fn path(argument: &str, place: &Place) -> String {
+    fn path(argument: &str, place: &Worktree) -> String {
         resolve(argument, place).expect(argument).path
     }
 

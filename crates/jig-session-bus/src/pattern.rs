@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use crate::path::Place;
+use crate::path::Worktree;
 
 /// Names of one folder that are looked at for brackets.
 const NEIGHBOURS: usize = 10_000;
@@ -12,7 +12,7 @@ const NEIGHBOURS: usize = 10_000;
 /// What is there is no pattern, which is asked of the longest part that is there. Of the rest, a part that is nothing
 /// but a word in brackets is a name (`[id]`, `[...slug]`, `[[lang]]`: routes are called so), and so is each one with
 /// brackets that is to be made below or beside such a name (`app/[id]/[slug].tsx`).
-pub(crate) fn is_pattern(spelled: &str, place: &Place) -> bool {
+pub(crate) fn is_pattern(spelled: &str, place: &Worktree) -> bool {
     let there = existing(spelled, place);
     let missing = &spelled[there..];
     let mut parts = missing.split('/').filter(|part| !part.is_empty());
@@ -35,7 +35,7 @@ pub(crate) fn is_pattern(spelled: &str, place: &Place) -> bool {
 }
 
 /// Whether what is there has names with brackets: on the way to the root, or beside what is to be made.
-fn knows_brackets(there: &str, place: &Place) -> bool {
+fn knows_brackets(there: &str, place: &Worktree) -> bool {
     let folder = place.cwd.join(if there.is_empty() { "." } else { there });
     let below = folder.strip_prefix(&place.root).unwrap_or(Path::new(there));
     let named = |part: Component<'_>| part.as_os_str().to_str().is_some_and(has_brackets);
@@ -44,7 +44,7 @@ fn knows_brackets(there: &str, place: &Place) -> bool {
 }
 
 /// Where the longest part of a path that is there ends.
-fn existing(spelled: &str, place: &Place) -> usize {
+fn existing(spelled: &str, place: &Worktree) -> usize {
     let ends = spelled.match_indices('/').map(|(at, _)| at).chain([spelled.len()]);
     ends.take_while(|at| place.cwd.join(&spelled[..*at]).symlink_metadata().is_ok()).last().unwrap_or(0)
 }
@@ -91,7 +91,7 @@ mod tests {
             std::fs::create_dir_all(root.join(folder)).expect("a folder");
         }
         std::fs::write(root.join("pages/[id].tsx"), "x").expect("a file");
-        let place = |cwd: &str| Place {
+        let place = |cwd: &str| Worktree {
             cwd: root.join(cwd),
             spelled_root: None,
             common: root.clone(),

@@ -10,19 +10,19 @@ use crate::holder::is_successor;
 use crate::inboxes::{Inboxes, is_temporary};
 use crate::limits;
 use crate::mail_name;
-use crate::member::Look;
+use crate::member::Snapshot;
 use crate::store::{self, Bus, CLAIMS, File, INBOX, QUARANTINE, Read, SESSIONS};
 use crate::told;
 
 impl Bus<'_> {
     /// Prunes if a look has shown something to prune and the lock is free at once; false when it did not. What goes is
     /// judged again under the lock.
-    pub(crate) fn prune_if_untidy(&self, look: &Look, inboxes: &Inboxes) -> Result<bool, Error> {
+    pub(crate) fn prune_if_untidy(&self, look: &Snapshot, inboxes: &Inboxes) -> Result<bool, Error> {
         Ok(self.is_untidy(look, inboxes)? && self.prune_if_free()?)
     }
 
     /// Whether a prune would find anything to do, as far as a look without the lock can tell.
-    fn is_untidy(&self, look: &Look, inboxes: &Inboxes) -> Result<bool, Error> {
+    fn is_untidy(&self, look: &Snapshot, inboxes: &Inboxes) -> Result<bool, Error> {
         if inboxes.untidy || look.leftovers > 0 || self.is_prunable(look) {
             return Ok(true);
         }
@@ -45,7 +45,7 @@ impl Bus<'_> {
     }
 
     /// Whether [`Bus::prune`] would remove a record or a claim of this look, or move one out of the way.
-    fn is_prunable(&self, look: &Look) -> bool {
+    fn is_prunable(&self, look: &Snapshot) -> bool {
         let bad = |files: &[File<()>], age_ms| {
             files.iter().any(|file| matches!(file.read, Read::Bad) && is_old(file, look.now.wall_ms, age_ms))
         };
@@ -70,7 +70,7 @@ impl Bus<'_> {
     ///
     /// A gone member's claims go at once; its record stays until its beat ages out, so that others see what died. A
     /// stale member's claims and record go. Without evidence about its process, its files stay for a day.
-    pub(crate) fn prune(&self, look: &mut Look) -> Result<(), Error> {
+    pub(crate) fn prune(&self, look: &mut Snapshot) -> Result<(), Error> {
         if let Some(claims) = self.looked(CLAIMS)? {
             let keep: Vec<bool> = look.claims.iter().map(|claim| self.keeps_claims(look, &claim.id)).collect();
             for (claim, _) in look.claims.iter().zip(&keep).filter(|(_, keep)| !**keep) {
@@ -92,7 +92,7 @@ impl Bus<'_> {
     }
 
     /// A claim lives as long as the record that was read from disk with it, and that one is live.
-    pub(crate) fn keeps_claims(&self, look: &Look, id: &str) -> bool {
+    pub(crate) fn keeps_claims(&self, look: &Snapshot, id: &str) -> bool {
         match look.member(id) {
             Some(member) => match member.state {
                 State::Live => true,
@@ -108,7 +108,7 @@ impl Bus<'_> {
     }
 
     /// Expired mail, abandoned consumers' mail, temporaries, old quarantine. The caller holds the lock.
-    pub(crate) fn prune_mail(&self, look: &Look) -> Result<(), Error> {
+    pub(crate) fn prune_mail(&self, look: &Snapshot) -> Result<(), Error> {
         let gone = |pid: u32| crate::world::runs(self.world, pid, "").is_some_and(|runs| !runs);
         let wall = look.now.wall_ms;
         if let Some(inboxes) = self.looked(INBOX)? {
@@ -145,7 +145,7 @@ impl Bus<'_> {
     }
 
     /// Whether a message is older than a day, by the monotonic clock if it was sent in this boot.
-    fn is_expired(&self, inbox: &PrivateDir, file: &str, look: &Look) -> bool {
+    fn is_expired(&self, inbox: &PrivateDir, file: &str, look: &Snapshot) -> bool {
         let Some(ms) = mail_name::ms(file).and_then(|ms| i64::try_from(ms).ok()) else { return false };
         if !older(look.now.wall_ms, ms, limits::TTL_MAIL_MS) {
             return false;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jig_session_git::{Repository, WorkingCopy};
 use jig_session_schema::names;
 
-use crate::path::Place;
+use crate::path::Worktree;
 use crate::store::Repo;
 
 /// Finds the repository of a working directory: the key of its bus and the place where paths are resolved.
@@ -28,7 +28,7 @@ pub fn find(cwd: &Path, spelled: Option<&Path>) -> Result<Repo, jig_session_git:
 
 /// A folder that no version control knows, as the root of what is below it.
 pub(crate) fn plain(root: &Path, cwd: PathBuf, spelled: Option<&Path>) -> Repo {
-    let place = Place {
+    let place = Worktree {
         folds_case: folds_case(root),
         spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &cwd, root)),
         root: root.to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn plain_key(root: &Path) -> String {
 }
 
 fn of_working_copy(copy: WorkingCopy, cwd: PathBuf, spelled: Option<&Path>) -> Repo {
-    let place = Place {
+    let place = Worktree {
         folds_case: folds_case(&copy.root),
         spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &cwd, &copy.root)),
         root: copy.root,
@@ -61,7 +61,7 @@ fn of_repository(repository: &Repository, cwd: PathBuf, spelled: Option<&Path>) 
     let root = repository.worktree().unwrap_or(repository.git_dir()).to_owned();
     let mut git = vec![repository.git_dir().to_owned(), repository.common_dir().to_owned()];
     git.dedup();
-    let place = Place {
+    let place = Worktree {
         folds_case: folds_case(repository.git_dir()),
         spelled_root: spelled.and_then(|spelled| spelled_root(spelled, &cwd, &root)),
         root,

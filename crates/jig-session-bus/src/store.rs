@@ -15,7 +15,7 @@ use jig_session_schema::time::Timestamp;
 use serde::Serialize;
 
 use crate::error::{Code, Error, Refusal};
-use crate::path::Place;
+use crate::path::Worktree;
 use crate::world::World;
 use crate::{mail_name, path};
 
@@ -38,7 +38,7 @@ pub struct Repo {
     /// The branch that is checked out.
     pub branch: Option<String>,
     /// Where paths are resolved.
-    pub place: Place,
+    pub place: Worktree,
 }
 
 /// The bus of one repository. Opening it for reading makes nothing.

@@ -7,7 +7,7 @@ use jig_session_schema::limits::{HANDOFF_PREVIEW_CHARS, PREVIEW_CHARS};
 
 use crate::claims::Conflict;
 use crate::inboxes::Inboxes;
-use crate::member::{Look, Member};
+use crate::member::{Member, Snapshot};
 use crate::send::Recipient;
 use crate::text;
 
@@ -47,7 +47,7 @@ pub fn conflict(conflict: &Conflict) -> shown::Conflict {
 }
 
 /// A member, with the state of its inbox.
-pub(crate) fn member(look: &Look, member: &Member, inboxes: &Inboxes) -> shown::Member {
+pub(crate) fn member(look: &Snapshot, member: &Member, inboxes: &Inboxes) -> shown::Member {
     let record = &member.record;
     let claims = look.claims.iter().filter(|claim| claim.id == record.id && look.holder(claim).is_some()).count();
     shown::Member::new()

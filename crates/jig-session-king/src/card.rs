@@ -1,4 +1,4 @@
-//! A Pi session's card: pi-king's view of what status v1 already says, plus the few things it alone tells.
+//! A Pi session's card: pi-king's view of what status v1 already says, plus the few fields it alone has.
 //!
 //! Pure: notes about prompts, subagents and onlookers go in, a document comes out. The state is status
 //! v1's own, so that both files of a session never disagree.
@@ -25,7 +25,7 @@ const SUBAGENT_KEPT_MS: i64 = 5 * 60 * 1000;
 pub struct Facts {
     /// When Pi's process was born, in milliseconds since the epoch; from the operating system.
     pub process_started_ms: i64,
-    /// The user asked for the session to be listed. Anything listed may be started again by pi-king.
+    /// The user made the session visible. Anything listed may be started again by pi-king.
     pub visible: bool,
     /// The session was born by a fork.
     pub fork: bool,
@@ -78,7 +78,7 @@ impl SubagentPhase {
 pub struct Card {
     facts: Facts,
     prompt: Option<String>,
-    /// Why the last turn failed, if somebody told.
+    /// Why the last turn failed, if known.
     failure: Option<String>,
     /// A turn has begun since the session did.
     worked: bool,
@@ -113,7 +113,7 @@ impl Card {
         self.kept_activity = old.activity.clone().filter(|text| !text.starts_with("Ended.") && text != ENDED);
     }
 
-    /// Takes over what outlives the dead process that owned the card before: that its user asked to see it.
+    /// Inherits what outlives the dead process that owned the card before: that its user made it visible.
     pub fn inherit(&mut self, dead: &KingStatus) {
         self.facts.visible |= dead.visible;
         self.facts.fork |= dead.is_fork == Some(true);
@@ -142,7 +142,7 @@ impl Card {
         self.failure = Some(cut(why.trim(), PROSE_UNITS)).filter(|text| !text.is_empty());
     }
 
-    /// The turn has settled; `attended` tells whether somebody could see it.
+    /// The turn has settled; `attended`: whether somebody could see it.
     pub fn settled(&mut self, attended: bool) {
         self.worked = true;
         self.kept_activity = None;

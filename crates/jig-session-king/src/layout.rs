@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-/// The parsed layout; whatever it does not know is kept.
+/// The parsed layout; unknown fields are preserved.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     document: Map<String, Value>,

@@ -25,7 +25,7 @@ pub fn runs(subagent: &KingSubagent) -> bool {
     subagent.status == SubagentState::QUEUED || subagent.status == SubagentState::RUNNING
 }
 
-/// The model's id, which is all that a card tells of it.
+/// The model's id, the only field a card has of it.
 pub(crate) fn model_id(model: &Model) -> Option<String> {
     Some(model.id.clone()).filter(|id| !id.is_empty())
 }

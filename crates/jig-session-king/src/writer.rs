@@ -99,10 +99,10 @@ impl Writer {
     /// When the file is there and cannot be read.
     pub fn before(&self, processes: &dyn Processes) -> Result<Before, WriteError> {
         Ok(match self.look(processes)? {
-            Found::Nothing => Before::Nothing,
-            Found::Own { card, .. } => Before::Own(card),
-            Found::Dead(card) => Before::Dead(card),
-            Found::Theirs(owner) => Before::Theirs(owner),
+            ExistingCard::Nothing => Before::Nothing,
+            ExistingCard::Own { card, .. } => Before::Own(card),
+            ExistingCard::Dead(card) => Before::Dead(card),
+            ExistingCard::Theirs(owner) => Before::Theirs(owner),
         })
     }
 
@@ -112,8 +112,8 @@ impl Writer {
     /// When the file cannot be looked at or written; the old one is then still whole.
     pub fn publish(&mut self, card: &KingStatus, processes: &dyn Processes) -> Result<Outcome, WriteError> {
         match self.look(processes)? {
-            Found::Theirs(owner) => return Ok(Outcome::NotOurs(owner)),
-            Found::Own { .. } if self.unchanged(card) => return Ok(Outcome::Unchanged),
+            ExistingCard::Theirs(owner) => return Ok(Outcome::NotOurs(owner)),
+            ExistingCard::Own { .. } if self.unchanged(card) => return Ok(Outcome::Unchanged),
             _ => {}
         }
         self.write(card)?;
@@ -127,13 +127,13 @@ impl Writer {
     /// When the file cannot be looked at, written or removed.
     pub fn finish(&mut self, ended: &KingStatus, processes: &dyn Processes) -> Result<Outcome, WriteError> {
         match self.look(processes)? {
-            Found::Theirs(owner) => Ok(Outcome::NotOurs(owner)),
-            Found::Own { stamp, .. } if !ended.visible => {
+            ExistingCard::Theirs(owner) => Ok(Outcome::NotOurs(owner)),
+            ExistingCard::Own { stamp, .. } if !ended.visible => {
                 let removal = self.dir.remove_own(&self.name, &stamp)?;
                 Ok(if removal == Removal::Changed { Outcome::NotOurs(Owner::Unknown) } else { Outcome::Written })
             }
             // The card of the dead, or none at all: this session has published nothing to end.
-            Found::Dead(_) | Found::Nothing if !ended.visible => Ok(Outcome::Unchanged),
+            ExistingCard::Dead(_) | ExistingCard::Nothing if !ended.visible => Ok(Outcome::Unchanged),
             _ => {
                 self.write(ended)?;
                 Ok(Outcome::Written)
@@ -156,7 +156,7 @@ impl Writer {
         })
     }
 
-    fn look(&self, processes: &dyn Processes) -> Result<Found, WriteError> {
+    fn look(&self, processes: &dyn Processes) -> Result<ExistingCard, WriteError> {
         // The folder may have been moved away: readers look where its path leads.
         self.dir.refresh()?;
         let file = match self.dir.read(&self.name, STATUS_BYTES) {
@@ -164,7 +164,7 @@ impl Writer {
             Err(problem) => {
                 return match problem.reason {
                     // What a power cut left is nobody's.
-                    Reason::Missing | Reason::Empty => Ok(Found::Nothing),
+                    Reason::Missing | Reason::Empty => Ok(ExistingCard::Nothing),
                     _ => {
                         let path = self.dir.path().join(&self.name).display().to_string();
                         Err(WriteError::Unreadable { path, problem })
@@ -174,9 +174,11 @@ impl Writer {
         };
         let card = match KingStatus::read(&file.bytes) {
             Ok(read) => Box::new(read.value),
-            Err(jig_session_schema::read::ReadError::Unsupported { .. }) => return Ok(Found::Theirs(Owner::Unknown)),
+            Err(jig_session_schema::read::ReadError::Unsupported { .. }) => {
+                return Ok(ExistingCard::Theirs(Owner::Unknown));
+            }
             // Half a document is nobody's: writers replace a file whole.
-            Err(_) => return Ok(Found::Nothing),
+            Err(_) => return Ok(ExistingCard::Nothing),
         };
         let is_over = |card: &KingStatus| processes.judge(&Record::of_king(card)).verdict.is_over();
         let same_bytes = self.written.as_ref().is_some_and(|(bytes, _)| *bytes == file.bytes);
@@ -185,21 +187,21 @@ impl Writer {
                 // pi-king's own extension counts the birth of its process to fractions of a millisecond.
                 let fractional = card.started_at.is_some_and(|started| started.0.fract() != 0.0);
                 if same_bytes || (self.written.is_none() && !fractional) {
-                    Found::Own { card, stamp: file.stamp }
+                    ExistingCard::Own { card, stamp: file.stamp }
                 } else if is_over(&card) {
-                    Found::Dead(card)
+                    ExistingCard::Dead(card)
                 } else {
-                    Found::Theirs(Owner::SamePi)
+                    ExistingCard::Theirs(Owner::SamePi)
                 }
             }
-            _ if card.status == KingState::EXITED || is_over(&card) => Found::Dead(card),
-            Some(pid) => Found::Theirs(Owner::Process(pid)),
-            None => Found::Theirs(Owner::Unknown),
+            _ if card.status == KingState::EXITED || is_over(&card) => ExistingCard::Dead(card),
+            Some(pid) => ExistingCard::Theirs(Owner::Process(pid)),
+            None => ExistingCard::Theirs(Owner::Unknown),
         })
     }
 }
 
-enum Found {
+enum ExistingCard {
     Nothing,
     Own { card: Box<KingStatus>, stamp: Stamp },
     Dead(Box<KingStatus>),

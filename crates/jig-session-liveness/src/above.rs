@@ -56,7 +56,7 @@ const WRAPPERS: &[&str] = &[
     "cargo", "jig-session",
 ];
 
-/// Programs that run a script: what they are is told by the script.
+/// Interpreters: the script they run identifies them.
 const INTERPRETERS: &[&str] = &["node", "bun", "deno", "MainThread", "node-MainThread"];
 
 /// What a process above a publisher can be.

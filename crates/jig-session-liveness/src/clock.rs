@@ -11,7 +11,7 @@ pub fn wall() -> Timestamp {
     Timestamp::from_system(SystemTime::now())
 }
 
-/// The time since this process asked for the first time; it never goes back.
+/// The time since the first call in this process; it never goes back.
 pub fn monotonic() -> Duration {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     BEGAN.get_or_init(Instant::now).elapsed()

@@ -24,7 +24,7 @@ impl<'a> Record<'a> {
     }
 
     /// The record of a status document. A folder on another machine's disk may hold the files of processes that cannot
-    /// be seen from here: without an identity nothing tells them apart, so nothing is concluded from their age.
+    /// be seen from here: without an identity they are indistinguishable, so nothing is concluded from their age.
     #[must_use]
     pub fn of_status(status: &'a Status) -> Self {
         let newest = status.updated_at.max(status.started_at);

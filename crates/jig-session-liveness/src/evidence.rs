@@ -62,7 +62,7 @@ impl<'a> Record<'a> {
 /// What the system says about a process id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// It was not asked: the record has no usable id.
+    /// Not probed: the record has no usable id.
     NotMade,
     /// No process has the id.
     Missing,

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The state of a process, as the kernel tells it.
+/// The state of a process, as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProcessState {
     /// It runs, waits or sleeps.
     Live,
     /// It was stopped by a signal or a debugger; it lives.
     Stopped,
-    /// It has ended and its parent has not asked for its exit code yet.
+    /// It has ended and its parent has not reaped it yet.
     Zombie,
     /// It is being taken down.
     Dead,
@@ -45,7 +45,7 @@ pub struct Process {
     pub terminal: Option<u64>,
     /// When it started, in the form of `process.start`: opaque text, compared for equality only.
     pub start: String,
-    /// When it started, in milliseconds since 1970, as exact as the system tells. For display and for records that
+    /// When it started, in milliseconds since 1970, as exact as the system reports it. For display and for records that
     /// hold no identity; it moves with the clock.
     pub started_ms: Option<i64>,
 }

@@ -81,7 +81,7 @@ pub(crate) fn on_terminals() -> Vec<TerminalProcess> {
     pids.filter_map(process).collect()
 }
 
-/// How this process sees the system; what is asked rarely is read when it is asked for.
+/// How this process sees the system; rarely needed parts are read lazily.
 #[derive(Debug)]
 pub(crate) struct System {
     /// `/proc` is there and shows the namespace that our own ids belong to.
@@ -146,7 +146,7 @@ impl System {
         text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// One read of `/proc`; the second question, whether the process exists at all, is asked only when that failed.
+    /// One read of `/proc`; a second probe, whether the process exists at all, runs only when that failed.
     pub(crate) fn probe(&self, pid: u32) -> Probe {
         match self.stat(pid) {
             Ok(stat) => Probe::Exists {

@@ -1,4 +1,4 @@
-//! This machine, read once, and the processes on it, looked at when asked.
+//! This machine, read once, and its processes, looked up on demand.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -125,7 +125,7 @@ impl Processes for Machine {
     }
 }
 
-/// One look around: every process is judged by what one question told, however many records name it. Make a new one
+/// One look around: every process is probed once, however many records name it. Make a new one
 /// for every look.
 #[derive(Debug)]
 pub struct Probes<'a> {

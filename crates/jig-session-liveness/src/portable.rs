@@ -1,4 +1,4 @@
-//! Every system but Linux: `sysinfo` tells the start in whole seconds and the parents, and nothing of the boot, the
+//! Every system but Linux: `sysinfo` reports the start in whole seconds and the parents, and nothing of the boot, the
 //! machine or a namespace. Compiled and compared with `/proc` on Linux too.
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, RefreshKind, UpdateKind};
@@ -103,13 +103,13 @@ fn absent(pid: u32) -> ProbeError {
     }
 }
 
-/// Nothing else is asked there, so what is not listed is not known.
+/// Nothing else is queried there, so an unlisted process is unknown.
 #[cfg(not(unix))]
 fn absent(_pid: u32) -> ProbeError {
     ProbeError::Failed(None)
 }
 
-/// The two back ends, asked about the same processes.
+/// The two back ends, queried for the same processes.
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-//! The table of processes, as everyone who asks about one sees it.
+//! The process table, as its callers see it.
 
 use jig_session_schema::status;
 

@@ -46,7 +46,7 @@ pub(crate) fn look_through(
     for (path, clients) in servers {
         let server = Server { socket: Socket::Path(path), ..options.server.clone() };
         let options = ObserveOptions { server, ..options.clone() };
-        // A server that cannot be asked leaves its clients' panes as they are.
+        // An unreachable server leaves its clients' panes as they are.
         let Ok(shown) = shown(&options.server) else { continue };
         let wanted = |pid: &u32| shown.get(pid);
         let ids: Vec<&String> = clients.iter().filter_map(|(_, pid)| wanted(pid)).collect();

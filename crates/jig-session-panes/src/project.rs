@@ -3,7 +3,7 @@
 /// How open sessions are recognised, and what paths are resolved against.
 #[derive(Clone, Debug)]
 pub struct ProjectRule {
-    /// The home folder `~` stands for; none: `~` is kept.
+    /// The home folder that `~` expands to; `None` leaves `~` as it is.
     pub home: Option<String>,
     /// How the folder or the session of an open session begins.
     pub open_prefix: String,

@@ -4,7 +4,7 @@ use jig_session_schema::invisible::is_invisible;
 
 /// The most characters of a line that is shown.
 pub const LINE_CHARS: usize = 512;
-/// The most bytes of a whole screen that is given out.
+/// Maximum number of bytes of a captured screen.
 pub const SCREEN_BYTES: usize = 64 * 1024;
 
 /// One line: invisible characters left out, at most [`LINE_CHARS`] characters.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use jig_session_agents::{About, Agent, Place, TAIL, hear, named, reconciled, session};
+use jig_session_agents::{About, Agent, RecordLocation, TAIL, hear, named, reconciled, session};
 use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::event::Event;
 use jig_session_schema::status::{State, StateFrom, Status};
@@ -140,13 +140,13 @@ fn evidence(agent: &Agent, status: &Status, records: &[Value], pid: u64, at: i64
         seen.clone().filter(move |record| record["file"].as_str().is_some_and(|file| name.ends_with(file)))
     };
     let (bytes, start) = match evidence.place {
-        Place::ProcessRecord => {
+        RecordLocation::ProcessRecord => {
             let record = of(&format!("/home/dev/.claude/sessions/{pid}.json")).next_back()?["now"].clone();
             let start = record["procStart"].as_str().map(str::to_owned);
             (record.to_string().into_bytes(), start)
         }
-        Place::Transcript => (joined(of(status.transcript.as_deref()?)), None),
-        Place::Below(path) => (joined(of(&format!("/home/dev/.copilot/{}", path(&status.session)))), None),
+        RecordLocation::Transcript => (joined(of(status.transcript.as_deref()?)), None),
+        RecordLocation::Below(path) => (joined(of(&format!("/home/dev/.copilot/{}", path(&status.session)))), None),
     };
     let tail = &bytes[bytes.len().saturating_sub(usize::try_from(TAIL).unwrap())..];
     let finding = (evidence.read)(tail, &About { session: &status.session, start: start.as_deref() })?;

@@ -23,7 +23,7 @@ pub struct RequestInbox {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
     name: OsString,
-    /// What it asks, or why it is no request.
+    /// The request, or why it is invalid.
     pub request: Result<Request, NotARequest>,
     /// When its file was written, in epoch milliseconds; 0 when that cannot be read.
     pub written: i64,

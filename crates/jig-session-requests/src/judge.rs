@@ -25,7 +25,7 @@ pub struct Capabilities {
     pub tools: Vec<Offer>,
     /// Every skill of the session.
     pub skills: Vec<Offer>,
-    /// What may be asked: `tools`, `skills`, `reload`. Empty: nothing.
+    /// The accepted kinds: `tools`, `skills`, `reload`. Empty: none.
     pub accepts: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub enum Judgement {
     Answer {
         /// The request's id, as far as it could be read.
         id: String,
-        /// Something that was asked for was done, or nothing was asked.
+        /// Something requested was done, or the request was empty.
         ok: bool,
         /// The answer's message.
         message: String,
@@ -151,7 +151,7 @@ pub fn judge(
     weigh(asked, offers)
 }
 
-/// Sorts what is asked into what is done and what is not.
+/// Splits a request into what is done and what is ignored or refused.
 fn weigh(asked: Request, offers: &Capabilities) -> Judgement {
     let (nothing_asked, reload) = (asked.is_empty(), asked.wants_reload());
     let mut plan = Plan { id: asked.id, reload: reload && offers.accepts("reload"), ..Plan::default() };

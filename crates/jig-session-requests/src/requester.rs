@@ -52,7 +52,7 @@ impl Requester {
     }
 }
 
-/// The file that asks for it.
+/// The request's file.
 pub(crate) fn document(request: &Request) -> Vec<u8> {
     serde_json::Value::Object(request.to_document()).to_string().into_bytes()
 }

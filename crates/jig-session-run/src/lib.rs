@@ -49,7 +49,7 @@ const LAST_WRITE: Duration = Duration::from_secs(1);
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The agent's name, if it was given.
+    /// The agent's name, if set explicitly.
     pub agent: Option<AgentName>,
     /// The program, as it was typed.
     pub program: OsString,
@@ -198,7 +198,7 @@ pub fn run(spec: &Spec, stage: Stage, host: Host) -> io::Result<Ending> {
     ending
 }
 
-/// Whether a program of `run` is asked to run another one in its own terminal: reports would be heard twice.
+/// Whether `run` was started inside another `run` on the same terminal: reports would be published twice.
 fn is_nested(within: Option<&str>) -> bool {
     terminal::own_session().is_some_and(|session| within == Some(session.to_string().as_str()))
 }

@@ -5,9 +5,9 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-/// What the monitor tells.
+/// A message from the monitor to the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum MonitorMessage {
     /// The program runs, with this process id.
     Started(i32),
     /// It could not be started: an errno.
@@ -22,9 +22,9 @@ pub(crate) enum Told {
     Killed(i32),
 }
 
-/// What the proxy wants.
+/// A message from the proxy to the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum ProxyMessage {
     /// The program goes on, in the background of its terminal.
     Background,
     /// The program goes on, in the foreground of its terminal.
@@ -39,7 +39,7 @@ pub(crate) trait Line: Sized {
     fn read(line: &str) -> Option<Self>;
 }
 
-impl Line for Told {
+impl Line for MonitorMessage {
     fn write(&self) -> String {
         match self {
             Self::Started(pid) => format!("started {pid}"),
@@ -66,7 +66,7 @@ impl Line for Told {
     }
 }
 
-impl Line for Wanted {
+impl Line for ProxyMessage {
     fn write(&self) -> String {
         match self {
             Self::Background => "background 0".into(),
@@ -122,12 +122,18 @@ mod tests {
 
     #[test]
     fn a_line_says_what_it_was_made_of() {
-        for told in [Told::Started(7), Told::Failed(2), Told::Stopped(20), Told::Continued, Told::Exited(3)] {
-            assert_eq!(Told::read(&told.write()), Some(told));
+        for told in [
+            MonitorMessage::Started(7),
+            MonitorMessage::Failed(2),
+            MonitorMessage::Stopped(20),
+            MonitorMessage::Continued,
+            MonitorMessage::Exited(3),
+        ] {
+            assert_eq!(MonitorMessage::read(&told.write()), Some(told));
         }
-        for wanted in [Wanted::Background, Wanted::Foreground, Wanted::Signal(15)] {
-            assert_eq!(Wanted::read(&wanted.write()), Some(wanted));
+        for wanted in [ProxyMessage::Background, ProxyMessage::Foreground, ProxyMessage::Signal(15)] {
+            assert_eq!(ProxyMessage::read(&wanted.write()), Some(wanted));
         }
-        assert_eq!((Told::read("nonsense"), Wanted::read("signal x")), (None, None));
+        assert_eq!((MonitorMessage::read("nonsense"), ProxyMessage::read("signal x")), (None, None));
     }
 }

@@ -16,7 +16,7 @@ use rustix::stdio::{stdin, stdout};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH};
 
-use crate::link::{Ear, Told, Wanted, say};
+use crate::link::{Ear, MonitorMessage, ProxyMessage, say};
 use crate::signals::Signals;
 use crate::{OURSELVES, SESSION_VARIABLE, Spec, Stage};
 
@@ -27,13 +27,13 @@ const SIGNALS: [i32; 10] = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, 
 pub(crate) fn run(spec: &Spec, foreground: bool) {
     match Monitor::start(spec, foreground) {
         Ok(monitor) => monitor.serve(),
-        Err(error) => say(stdin(), &Told::Failed(error.raw_os_error().unwrap_or_default())),
+        Err(error) => say(stdin(), &MonitorMessage::Failed(error.raw_os_error().unwrap_or_default())),
     }
 }
 
 /// Becomes the program: a process of the program's own group that takes the foreground before the program's first
 /// instruction. A parent could only hand it over afterwards, and where the signal for that moment is ignored (as in
-/// tmux) the program would read an error. Standard input is where a failure is told, standard output is the terminal.
+/// tmux) the program would read an error. Standard input is the channel for failures, standard output is the terminal.
 pub(crate) fn become_program(spec: &Spec, foreground: bool) -> io::Result<()> {
     let failed = stdin().try_clone_to_owned()?;
     if foreground {
@@ -81,7 +81,7 @@ impl Monitor {
         if let Ok(errno) = errno.parse() {
             return Err(io::Error::from_raw_os_error(errno));
         }
-        say(stdin(), &Told::Started(child.as_raw_nonzero().get()));
+        say(stdin(), &MonitorMessage::Started(child.as_raw_nonzero().get()));
         Ok(Self { child, signals, foreground, ended: false })
     }
 
@@ -101,7 +101,7 @@ impl Monitor {
                 (!fds[0].revents().is_empty(), fds.get(1).is_some_and(|fd| !fd.revents().is_empty()));
             if signal {
                 for signal in self.signals.taken() {
-                    // The kernel tells the leader alone that the terminal is gone; its shell would tell the job.
+                    // The kernel sends SIGHUP to the session leader only; a shell would forward it to the job.
                     if signal == SIGHUP && !self.ended {
                         let _ = kill_process_group(self.child, Signal::HUP);
                         let _ = kill_process_group(self.child, Signal::CONT);
@@ -121,11 +121,11 @@ impl Monitor {
         }
     }
 
-    fn obey(&mut self, wanted: Wanted) {
+    fn obey(&mut self, wanted: ProxyMessage) {
         match wanted {
-            Wanted::Signal(signal) => self.send(signal),
-            Wanted::Foreground | Wanted::Background => {
-                let foreground = wanted == Wanted::Foreground;
+            ProxyMessage::Signal(signal) => self.send(signal),
+            ProxyMessage::Foreground | ProxyMessage::Background => {
+                let foreground = wanted == ProxyMessage::Foreground;
                 if !self.ended {
                     // A program that hands the terminal to its own jobs has its say again when it goes on.
                     let ours = tcgetpgrp(stdout()).is_ok_and(|group| group == rustix::process::getpgrp());
@@ -158,17 +158,17 @@ impl Monitor {
 
     fn became(&mut self, status: WaitStatus) {
         if let Some(signal) = status.stopping_signal() {
-            say(stdin(), &Told::Stopped(signal));
+            say(stdin(), &MonitorMessage::Stopped(signal));
         } else if status.continued() {
-            say(stdin(), &Told::Continued);
+            say(stdin(), &MonitorMessage::Continued);
         } else {
             self.ended = true;
             // What the program leaves behind goes on; the hang-up that follows is for the foreground.
             let _ = tcsetpgrp(stdout(), rustix::process::getpgrp());
             let told = match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => Told::Exited(code),
-                (_, Some(signal)) => Told::Killed(signal),
-                _ => Told::Exited(1),
+                (Some(code), _) => MonitorMessage::Exited(code),
+                (_, Some(signal)) => MonitorMessage::Killed(signal),
+                _ => MonitorMessage::Exited(1),
             };
             say(stdin(), &told);
         }

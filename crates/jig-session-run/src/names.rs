@@ -26,7 +26,7 @@ pub fn of_program(program: &OsStr) -> String {
     stem.unwrap_or(program).to_string_lossy().into_owned()
 }
 
-/// The agent's name: what was asked for, else what the program is known as, else what it calls itself, else its name.
+/// The agent's name: the explicit one, else the known program's, else the reported one, else the program's file name.
 #[must_use]
 pub fn agent(asked: Option<&AgentName>, program: &OsStr, arguments: &[OsString], app: Option<&str>) -> AgentName {
     let name = of_program(program);

@@ -19,7 +19,7 @@ use signal_hook::consts::{
     SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGWINCH,
 };
 
-use crate::link::{Ear, Told, Wanted, say};
+use crate::link::{Ear, MonitorMessage, ProxyMessage, say};
 use crate::pump::Pump;
 use crate::shared::Shared;
 use crate::signals::Signals;
@@ -29,7 +29,7 @@ use crate::{Ending, Spec, Stage};
 const SIGNALS: [i32; 8] = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
 /// Keys that the program has not taken yet; more are not read.
 const PENDING: usize = 64 << 10;
-/// How often a background job looks whether it has become the foreground: nothing tells it.
+/// Poll interval of a background job for becoming the foreground: the kernel sends no event for it.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long the program's end is waited for once its terminal is gone.
 const HANG_UP: Duration = Duration::from_secs(2);
@@ -141,7 +141,7 @@ impl Proxy {
                 self.write_keys();
             }
             if ready.monitor && !self.hear() {
-                // Without the monitor nobody tells how the program ended; its terminal has hung up.
+                // Without the monitor the exit status is unknown; the program's terminal has hung up.
                 return self.after_hang_up();
             }
             if let Some(ending) = self.ending {
@@ -197,7 +197,7 @@ impl Proxy {
                 self.copy_size();
             }
             SIGCONT => {}
-            _ => say(&self.socket, &Wanted::Signal(signal)),
+            _ => say(&self.socket, &ProxyMessage::Signal(signal)),
         }
     }
 
@@ -222,7 +222,7 @@ impl Proxy {
         match rustix::io::write(master, &self.keys) {
             Ok(size) => drop(self.keys.drain(..size)),
             Err(Errno::INTR | Errno::AGAIN) => {}
-            // Nobody will read them any more; how the program ended is told elsewhere.
+            // Nobody will read them any more; the exit status is reported separately.
             Err(_) => self.keys.clear(),
         }
     }
@@ -232,12 +232,14 @@ impl Proxy {
         let Some(lines) = self.ear.hear(&self.socket) else { return self.ending.is_some() };
         for told in lines {
             match told {
-                Told::Started(pid) => self.shared.started(u32::try_from(pid).unwrap_or_default()),
-                Told::Failed(errno) => self.ending = Some(Ending::NotStarted { errno }),
-                Told::Stopped(signal) => self.stop(signal),
-                Told::Continued => self.continued(),
-                Told::Exited(code) => self.ending = Some(Ending::Code(u8::try_from(code & 0xff).unwrap_or(1))),
-                Told::Killed(signal) => self.ending = Some(Ending::Signal(signal)),
+                MonitorMessage::Started(pid) => self.shared.started(u32::try_from(pid).unwrap_or_default()),
+                MonitorMessage::Failed(errno) => self.ending = Some(Ending::NotStarted { errno }),
+                MonitorMessage::Stopped(signal) => self.stop(signal),
+                MonitorMessage::Continued => self.continued(),
+                MonitorMessage::Exited(code) => {
+                    self.ending = Some(Ending::Code(u8::try_from(code & 0xff).unwrap_or(1)))
+                }
+                MonitorMessage::Killed(signal) => self.ending = Some(Ending::Signal(signal)),
             }
         }
         true
@@ -285,7 +287,7 @@ impl Proxy {
             self.copy_size();
         }
         self.shared.stopped(false);
-        say(&self.socket, if foreground { &Wanted::Foreground } else { &Wanted::Background });
+        say(&self.socket, if foreground { &ProxyMessage::Foreground } else { &ProxyMessage::Background });
     }
 
     /// Somebody else has continued the program.

@@ -62,14 +62,14 @@ struct Begun {
     terminal: Option<u64>,
     started: Timestamp,
     agent: AgentName,
-    place: Place,
+    place: Target,
     /// The folder's time when it was looked through last.
     looked: Option<SystemTime>,
     next_look: Duration,
 }
 
 /// Where it is published.
-enum Place {
+enum Target {
     /// Under its process, by a publisher that lives as long.
     Own(Box<Publisher>),
     /// In the file of the session that hooks or records have named.
@@ -92,7 +92,7 @@ impl Reporter {
     fn pause(&self, now: Now) -> Duration {
         let Some(begun) = &self.begun else { return LOOK };
         let own = match &begun.place {
-            Place::Own(publisher) => publisher.deadline(),
+            Target::Own(publisher) => publisher.deadline(),
             _ => None,
         };
         let due = own.map_or(begun.next_look, |own| own.min(begun.next_look));
@@ -108,7 +108,7 @@ impl Reporter {
             terminal: self.machine.process(pid).ok().and_then(|process| process.terminal),
             started: now.wall,
             agent: self.agent(),
-            place: Place::Nowhere,
+            place: Target::Nowhere,
             looked: None,
             next_look: now.mono,
         });
@@ -124,9 +124,9 @@ impl Reporter {
         self.renamed();
         let Some(begun) = &self.begun else { return };
         let joined = match &begun.place {
-            Place::Joined(joined) if self.is_still(joined) => Some(joined.clone()),
+            Target::Joined(joined) if self.is_still(joined) => Some(joined.clone()),
             // A report is written first where it is known to belong.
-            Place::Own(publisher) if publisher.is_written() && !events.is_empty() => {
+            Target::Own(publisher) if publisher.is_written() && !events.is_empty() => {
                 self.write_own(events, now);
                 self.look(now)
             }
@@ -139,27 +139,27 @@ impl Reporter {
                     self.write_joined(&joined, events, now);
                 }
                 if let Some(begun) = &mut self.begun {
-                    begun.place = Place::Joined(joined);
+                    begun.place = Target::Joined(joined);
                 }
             }
             None => self.be_own(events, standing, now),
         }
     }
 
-    /// A program that has told its name goes by that.
+    /// The name a program reports for itself takes precedence.
     fn renamed(&mut self) {
         let agent = self.agent();
         if let Some(begun) = self.begun.as_mut().filter(|begun| begun.agent != agent) {
             begun.agent = agent;
-            if let Place::Own(publisher) = &mut begun.place {
+            if let Target::Own(publisher) = &mut begun.place {
                 publisher.close(false, (self.host.clock)());
-                begun.place = Place::Nowhere;
+                begun.place = Target::Nowhere;
             }
         }
     }
 
     fn write_own(&mut self, events: &[Event], now: Now) {
-        let Some(Begun { place: Place::Own(publisher), .. }) = &mut self.begun else { return };
+        let Some(Begun { place: Target::Own(publisher), .. }) = &mut self.begun else { return };
         for event in events {
             // Only an event before the session's beginning is refused.
             let _ = publisher.feed_from(event, &StateFrom::PROGRAM_STATUS, now);
@@ -171,17 +171,17 @@ impl Reporter {
 
     fn be_own(&mut self, events: &[Event], standing: &[Event], now: Now) {
         let Some(begun) = &mut self.begun else { return };
-        if !matches!(begun.place, Place::Own(_)) {
+        if !matches!(begun.place, Target::Own(_)) {
             let mut publisher = (self.host.publisher)(begun.agent.clone(), Mode::Lasting);
             let session = placeholder_id(begun.pid, self.machine.identity_of(begun.pid).ok().as_ref());
             let event = session_event(&session, begun.pid, begun.started);
             let _ = publisher.feed_from(&event, &StateFrom::PROCESS, now);
-            begun.place = Place::Own(Box::new(publisher));
+            begun.place = Target::Own(Box::new(publisher));
             self.write_own(standing, now);
         } else if !events.is_empty() {
             self.write_own(events, now);
         }
-        if let Some(Begun { place: Place::Own(publisher), .. }) = &mut self.begun {
+        if let Some(Begun { place: Target::Own(publisher), .. }) = &mut self.begun {
             publisher.tick(now);
             for note in publisher.notes() {
                 (self.host.log)(&note);
@@ -190,7 +190,7 @@ impl Reporter {
     }
 
     fn leave_own(&mut self, now: Now) {
-        if let Some(Begun { place: Place::Own(publisher), .. }) = &mut self.begun {
+        if let Some(Begun { place: Target::Own(publisher), .. }) = &mut self.begun {
             publisher.close(false, now);
         }
     }
@@ -268,8 +268,8 @@ impl Reporter {
                 .is_ok_and(|process| matches!(process.state, ProcessState::Live | ProcessState::Stopped))
         };
         match &mut begun.place {
-            Place::Own(publisher) => publisher.close(lives(begun.pid), now),
-            Place::Joined(joined) if !lives(joined.pid) => {
+            Target::Own(publisher) => publisher.close(lives(begun.pid), now),
+            Target::Joined(joined) if !lives(joined.pid) => {
                 let joined = joined.clone();
                 self.remove(&joined);
             }

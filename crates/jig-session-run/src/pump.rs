@@ -21,7 +21,7 @@ const CHUNK: usize = 64 << 10;
 /// What a terminal can hold: more than that was written after the end, by what the program left behind.
 const LEFT: usize = 256 << 10;
 
-/// What the thread is asked, as a byte in its pipe.
+/// A command to the thread, as a byte in its pipe.
 const FLUSH: u8 = b'f';
 const DRAIN: u8 = b'd';
 const QUIT: u8 = b'q';
@@ -199,7 +199,7 @@ impl Carrier {
         let bytes = &self.chunk[..size];
         let shared = &self.shared;
         let mut opened = false;
-        // What is asked is noted before the terminal can answer.
+        // Queries are recorded before the terminal can answer them.
         let on = |sequence: crate::scan::Sequence<'_>| opened |= shared.output(sequence);
         let passed = if shared.takes_out() || self.tap.holds() {
             self.out.clear();

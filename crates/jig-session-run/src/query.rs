@@ -17,12 +17,12 @@ use crate::tap::asks;
 pub const PATIENCE: Duration = Duration::from_millis(300);
 /// How long the beginning of what may be an answer is held back: a person's Esc key looks like one.
 pub const HOLD: Duration = Duration::from_millis(5);
-/// Open questions that are remembered. A program that asks without end is not answered without end.
+/// Maximum number of pending queries: a program that queries endlessly is not answered endlessly.
 const OPEN: usize = 64;
 
-/// What the program has asked.
+/// A query by the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum Query {
     Attributes,
     Status { at: Duration },
 }
@@ -30,7 +30,7 @@ enum Asked {
 /// The questions that are open, and the terminal's input while one is.
 #[derive(Debug, Default)]
 pub struct Questions {
-    asked: VecDeque<Asked>,
+    asked: VecDeque<Query>,
     scanner: Scanner,
     held: Vec<u8>,
     held_since: Duration,
@@ -43,19 +43,19 @@ impl Questions {
     /// Takes a sequence of the program's output, before the terminal gets it. True: a question has been opened.
     pub fn output(&mut self, sequence: Sequence<'_>, now: Duration) -> bool {
         let asked = match sequence {
-            Sequence::AskAttributes => Asked::Attributes,
-            Sequence::Status(body) if asks(body) => Asked::Status { at: now },
+            Sequence::AskAttributes => Query::Attributes,
+            Sequence::Status(body) if asks(body) => Query::Status { at: now },
             _ => return false,
         };
         if !self.are_open() {
-            // What came in while nobody asked was not looked at.
+            // Input that arrived without a pending query was not scanned.
             self.scanner = Scanner::new();
         }
         if self.asked.len() == OPEN {
             self.asked.pop_front();
         }
         self.asked.push_back(asked);
-        asked != Asked::Attributes
+        asked != Query::Attributes
     }
 
     /// Whether the terminal's input must go through [`Questions::input`].
@@ -114,7 +114,7 @@ impl Questions {
             self.passed = true;
             out.append(&mut self.held);
         }
-        let late = |asked: &Asked| matches!(asked, Asked::Status { at } if now >= *at + PATIENCE);
+        let late = |asked: &Query| matches!(asked, Query::Status { at } if now >= *at + PATIENCE);
         if now >= self.between() {
             while let Some(first) = self.asked.iter().position(late) {
                 self.asked.remove(first);
@@ -128,8 +128,8 @@ impl Questions {
     pub fn deadline(&self) -> Option<Duration> {
         let held = (!self.held.is_empty()).then(|| self.held_since + HOLD);
         let asked = self.asked.iter().find_map(|asked| match asked {
-            Asked::Status { at } => Some((*at + PATIENCE).max(self.between())),
-            Asked::Attributes => None,
+            Query::Status { at } => Some((*at + PATIENCE).max(self.between())),
+            Query::Attributes => None,
         });
         held.into_iter().chain(asked).min()
     }
@@ -141,14 +141,14 @@ impl Questions {
     }
 
     fn waits(&self) -> bool {
-        self.asked.iter().any(|asked| *asked != Asked::Attributes)
+        self.asked.iter().any(|asked| *asked != Query::Attributes)
     }
 
-    /// The terminal's attributes have come: whatever was asked before them will not be answered any more.
+    /// The terminal's attributes have arrived: earlier queries will not be answered any more.
     fn attributes_came(&mut self, out: &mut Vec<u8>) {
-        let Some(place) = self.asked.iter().position(|asked| *asked == Asked::Attributes) else { return };
+        let Some(place) = self.asked.iter().position(|asked| *asked == Query::Attributes) else { return };
         for asked in self.asked.drain(..=place).collect::<Vec<_>>() {
-            if asked != Asked::Attributes {
+            if asked != Query::Attributes {
                 self.answer(out);
             }
         }
@@ -156,7 +156,7 @@ impl Questions {
 
     fn terminal_answered(&mut self) {
         self.ours = false;
-        if let Some(place) = self.asked.iter().position(|asked| *asked != Asked::Attributes) {
+        if let Some(place) = self.asked.iter().position(|asked| *asked != Query::Attributes) {
             self.asked.remove(place);
         }
     }

@@ -176,7 +176,7 @@ impl Reports {
             }
             State::Done => events.extend(self.settle(TurnOutcome::Ok, now)),
             State::Idle => events.extend(self.settle(TurnOutcome::Aborted, now)),
-            // The same failure told again, as after a stop, is no second one.
+            // A repeated report of the same failure, as after a stop, is not a second one.
             State::Error if self.turn == Turn::Closed && before == Some(State::Error) => {}
             State::Error => {
                 self.turn = Turn::Closed;

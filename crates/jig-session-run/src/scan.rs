@@ -23,7 +23,7 @@ const PARAMETERS: usize = 64;
 pub enum Sequence<'a> {
     /// Program status: what stands behind `7501;`.
     Status(&'a [u8]),
-    /// The program asks for the terminal's primary attributes.
+    /// The program queries the terminal's primary attributes.
     AskAttributes,
     /// The terminal's primary attributes.
     Attributes,

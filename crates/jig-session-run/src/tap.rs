@@ -6,7 +6,7 @@
 
 use crate::scan::{Scanner, Sequence, Step};
 
-/// Listens to a stream, and takes reports out of it when told to.
+/// Listens to a stream, and filters reports out of it when configured to.
 #[derive(Debug, Default)]
 pub struct Tap {
     scanner: Scanner,

@@ -86,7 +86,7 @@ impl Terminal {
     }
 }
 
-/// Gives the new terminal the size of the person's, pixels included. The kernel tells the program.
+/// Gives the new terminal the size of the person's, pixels included. The kernel notifies the program (SIGWINCH).
 pub(crate) fn copy_size(master: impl AsFd) {
     if let Ok(size) = tcgetwinsize(stdin()) {
         let _ = tcsetwinsize(master, size);

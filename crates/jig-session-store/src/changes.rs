@@ -21,7 +21,7 @@ pub enum Change {
 /// Why a session is no longer listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Its file is gone, or asks not to be listed.
+    /// Its file is gone, or is marked as not listed.
     Ended,
     /// Its process is gone.
     Gone,
@@ -29,7 +29,7 @@ pub enum Why {
     Reused,
 }
 
-/// Remembers the last look. A session is told by its id and host, a problem by its file and reason.
+/// Remembers the last look. A session is identified by its id and host, a problem by its file and reason.
 #[derive(Debug, Default)]
 pub struct Tracker {
     rows: BTreeMap<Key, Known>,

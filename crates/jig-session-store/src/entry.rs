@@ -18,7 +18,7 @@ pub struct Session {
     pub tmux_socket: Option<String>,
     /// The process that keeps its file up to date.
     pub publisher: Option<Publisher>,
-    /// Whether it asked to be listed: a pi-king card may not.
+    /// Whether it is listed: a pi-king card may opt out.
     pub visible: bool,
     /// Whether its file says that it has ended, whatever its process does.
     pub exited: bool,
@@ -46,7 +46,7 @@ impl Session {
         let judged = processes.judge(&self.record());
         self.row.verdict = judged.verdict;
         self.row.detail = if self.exited { Some(Detail::EXITED) } else { judged.detail.and_then(Detail::new) };
-        // Of a stopped agent nothing is to be told: it is stopped.
+        // A stopped agent has no other detail: it is stopped.
         if judged.verdict.is_alive() && self.row.detail != Some(Detail::STOPPED) && self.is_unpublished(processes) {
             self.row.verdict = Verdict::Unknown;
             self.row.detail = Some(Detail::NO_PUBLISHER);
@@ -54,7 +54,7 @@ impl Session {
     }
 
     /// Whether the process that keeps the file up to date is gone or stopped: what stands there is an old state then.
-    /// A document that names none is kept by nobody in particular, such as by hooks.
+    /// A document that names none has no lasting publisher, as with hooks.
     fn is_unpublished(&self, processes: &dyn Processes) -> bool {
         self.publisher.as_ref().is_some_and(|publisher| {
             let judged = processes.judge(&Record::of_publisher(publisher, self.process.as_ref()));

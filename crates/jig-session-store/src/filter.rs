@@ -45,7 +45,7 @@ pub enum RepositoryTerm {
     Below(PathBuf),
 }
 
-/// What a filter can be told and does not know.
+/// An unknown word in a filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// No condition or reason has this name.
@@ -111,12 +111,12 @@ impl From<&str> for RepositoryTerm {
 /// The repositories of folders, each looked for once as long as this value lives.
 #[derive(Debug, Default)]
 pub struct Repositories {
-    found: HashMap<String, Option<Found>>,
+    found: HashMap<String, Option<RepositoryEntry>>,
 }
 
 /// A folder's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct RepositoryEntry {
     name: String,
     common_dir: PathBuf,
 }
@@ -127,10 +127,10 @@ impl Repositories {
         self.of(folder).map(|found| found.name.as_str())
     }
 
-    fn of(&mut self, folder: &str) -> Option<&Found> {
+    fn of(&mut self, folder: &str) -> Option<&RepositoryEntry> {
         let found = self.found.entry(folder.to_owned()).or_insert_with_key(|folder| {
             let repository = Path::new(folder).is_absolute().then(|| Repository::discover(folder).ok()).flatten()??;
-            Some(Found { name: repository.name(), common_dir: repository.common_dir().to_owned() })
+            Some(RepositoryEntry { name: repository.name(), common_dir: repository.common_dir().to_owned() })
         });
         found.as_ref()
     }

@@ -73,7 +73,7 @@ fn rank(row: &Row) -> (bool, bool, Option<Timestamp>, Option<Timestamp>) {
     (!row.verdict.is_over(), row.source == Source::Jig, row.started_at, row.updated_at)
 }
 
-/// Which of the sessions are listed when not all are asked for; `now` is the reader's time.
+/// The sessions that are listed by default; `now` is the reader's time.
 #[must_use]
 pub fn listed(sessions: &[Session], now: Timestamp) -> Vec<bool> {
     let seats = seats(sessions);
@@ -83,7 +83,7 @@ pub fn listed(sessions: &[Session], now: Timestamp) -> Vec<bool> {
 /// The live processes of each agent in each folder.
 type Seats<'a> = HashMap<(AgentName, &'a str), Vec<Option<u32>>>;
 
-/// Counted only if a shared process asks for them.
+/// Counted lazily, for a shared process only.
 fn seats(sessions: &[Session]) -> Seats<'_> {
     let mut seats = Seats::new();
     if sessions.iter().any(|session| session.row.detail == Some(Detail::SHARED_PROCESS)) {

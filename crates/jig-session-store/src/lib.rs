@@ -30,4 +30,4 @@ pub use hints::Hints;
 pub use join::{is_live, joined, listed};
 pub use order::by_urgency;
 pub use prune::{Plan, Pruned, prune};
-pub use store::{Look, Store};
+pub use store::{Scan, Store};

@@ -47,7 +47,7 @@ pub struct Plan {
 /// no file; what a session could still answer waits for it.
 ///
 /// # Errors
-/// When a folder cannot be read. A single file that cannot be removed is told in the result.
+/// When a folder cannot be read. A single file that cannot be removed is reported in the result.
 pub fn prune(sessions: &Path, requests: &Path, plan: &Plan, processes: &dyn Processes) -> Result<Pruned, Error> {
     let mut pruned = Pruned::default();
     if let Some(dir) = marked(sessions, &mut pruned)? {

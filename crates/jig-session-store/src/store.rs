@@ -18,12 +18,12 @@ use crate::status;
 /// A file whose stamp is at least this much older than the look at it is what it was: within one tick of the file
 /// system's clock a second write can leave the same time, the same size and even the same inode number.
 const TICK_MS: i64 = 25;
-/// How long a writer that does not replace its file is given to finish it.
+/// How long a writer that does not replace its file may take to finish it.
 const SECOND_LOOK: Duration = Duration::from_millis(20);
 
 /// What one look gave, in no order and not joined.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct Scan {
     /// Every session of both folders, judged.
     pub sessions: Vec<Session>,
     /// Every entry that gave none.
@@ -58,8 +58,8 @@ impl Store {
     /// # Errors
     /// When the contract's own folder cannot be read. pi-king's is another program's: what is wrong with it is one
     /// problem among the others.
-    pub fn look(&mut self, processes: &dyn Processes) -> Result<Look, Error> {
-        let mut look = Look::default();
+    pub fn look(&mut self, processes: &dyn Processes) -> Result<Scan, Error> {
+        let mut look = Scan::default();
         self.own.read_all(&mut self.buffer, &mut look)?;
         if let Err(error) = self.king.read_all(&mut self.buffer, &mut look) {
             look.problems.push(folder_problem(&self.king.path, &error));
@@ -73,8 +73,8 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::look`].
-    pub fn look_again(&mut self, processes: &dyn Processes, now_ms: i64) -> Result<Look, Error> {
-        let mut look = Look::default();
+    pub fn look_again(&mut self, processes: &dyn Processes, now_ms: i64) -> Result<Scan, Error> {
+        let mut look = Scan::default();
         self.own.read_changed(&mut self.buffer, &mut look, now_ms)?;
         if let Err(error) = self.king.read_changed(&mut self.buffer, &mut look, now_ms) {
             look.problems.push(folder_problem(&self.king.path, &error));
@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-fn judge_all(look: &mut Look, processes: &dyn Processes) {
+fn judge_all(look: &mut Scan, processes: &dyn Processes) {
     for session in &mut look.sessions {
         session.judge(processes);
     }
@@ -109,12 +109,12 @@ struct Folder {
     path: PathBuf,
     open: Open,
     reader: Reader,
-    kept: HashMap<OsString, Kept>,
+    kept: HashMap<OsString, CachedFile>,
 }
 
 /// A file as it was read last.
 #[derive(Clone, Debug)]
-struct Kept {
+struct CachedFile {
     stamp: Stamp,
     /// The stamp was old enough when it was taken.
     settled: bool,
@@ -126,9 +126,9 @@ impl Folder {
         Self { path: path.to_owned(), open, reader, kept: HashMap::new() }
     }
 
-    fn read_all(&self, buffer: &mut Vec<u8>, look: &mut Look) -> Result<(), Error> {
+    fn read_all(&self, buffer: &mut Vec<u8>, look: &mut Scan) -> Result<(), Error> {
         let Some(dir) = (self.open)(&self.path)? else { return Ok(()) };
-        let place = Place::of(&dir);
+        let place = OpenFolder::of(&dir);
         for name in dir.documents()? {
             // One that is gone between the listing and the reading is none.
             if let Some((_, content)) = self.read(&place, &name, buffer) {
@@ -138,12 +138,12 @@ impl Folder {
         Ok(())
     }
 
-    fn read_changed(&mut self, buffer: &mut Vec<u8>, look: &mut Look, now_ms: i64) -> Result<(), Error> {
+    fn read_changed(&mut self, buffer: &mut Vec<u8>, look: &mut Scan, now_ms: i64) -> Result<(), Error> {
         let Some(dir) = (self.open)(&self.path)? else {
             self.kept.clear();
             return Ok(());
         };
-        let place = Place::of(&dir);
+        let place = OpenFolder::of(&dir);
         let mut before = std::mem::take(&mut self.kept);
         for name in dir.documents()? {
             let unchanged = before
@@ -152,7 +152,7 @@ impl Folder {
             let kept = match unchanged {
                 Some(kept) => kept,
                 None => match self.read(&place, &name, buffer) {
-                    Some((stamp, content)) => Kept::new(stamp, content, now_ms),
+                    Some((stamp, content)) => CachedFile::new(stamp, content, now_ms),
                     None => continue,
                 },
             };
@@ -165,7 +165,7 @@ impl Folder {
     /// Reads one file; `None` when it is not there any more.
     fn read(
         &self,
-        place: &Place<'_>,
+        place: &OpenFolder<'_>,
         name: &OsStr,
         buffer: &mut Vec<u8>,
     ) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
@@ -182,7 +182,7 @@ impl Folder {
 
     fn read_once(
         &self,
-        place: &Place<'_>,
+        place: &OpenFolder<'_>,
         name: &OsStr,
         buffer: &mut Vec<u8>,
     ) -> Option<(Option<Stamp>, Result<Session, Problem>)> {
@@ -205,14 +205,14 @@ fn unread(path: String, error: &EntryProblem) -> Problem {
     problem(path, reason, error.to_string())
 }
 
-impl Kept {
+impl CachedFile {
     fn new(stamp: Option<Stamp>, content: Result<Session, Problem>, now_ms: i64) -> Self {
         let settled = stamp.is_some_and(|stamp| now_ms.saturating_sub(stamp.modified_ms()) >= TICK_MS);
         Self { stamp: stamp.unwrap_or(Stamp { inode: 0, size: 0, modified_ns: 0 }), settled, content }
     }
 }
 
-impl Look {
+impl Scan {
     fn add(&mut self, content: Result<Session, Problem>) {
         match content {
             Ok(session) => self.sessions.push(session),
@@ -222,13 +222,13 @@ impl Look {
 }
 
 /// The folder that is read now.
-struct Place<'a> {
+struct OpenFolder<'a> {
     dir: &'a PrivateDir,
     prefix: String,
     local: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> OpenFolder<'a> {
     fn of(dir: &'a PrivateDir) -> Self {
         let mut prefix = dir.path().to_string_lossy().into_owned();
         prefix.push('/');
@@ -394,7 +394,7 @@ mod tests {
         let stamp = fs::metadata(&path).and_then(|facts| facts.modified()).expect("a time");
         let written = stamp.duration_since(std::time::UNIX_EPOCH).expect("past 1970").as_millis();
         let written = i64::try_from(written).expect("fits");
-        // Another content with the same size, time and inode: only a reading tells.
+        // Content can change under the same size, time and inode: only a read detects it.
         let change = |cwd: &str| {
             let text = fs::read_to_string(&path).expect("read");
             let at = text.find("/one").or_else(|| text.find("/two")).expect("a folder");
@@ -412,7 +412,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_is_never_a_reason_to_believe() {
-        let kept = Kept::new(Some(Stamp { inode: 1, size: 1, modified_ns: 1_000_000_000 }), Err(Problem::new()), 0);
+        let kept =
+            CachedFile::new(Some(Stamp { inode: 1, size: 1, modified_ns: 1_000_000_000 }), Err(Problem::new()), 0);
         assert!(!kept.settled);
     }
 }

@@ -5,7 +5,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use jig_session_agents::{About, Agent, Place, TAIL, named, reconciled};
+use jig_session_agents::{About, Agent, RecordLocation, TAIL, named, reconciled};
 use jig_session_atomic::open_file;
 use jig_session_schema::event::Event;
 use jig_session_schema::row::{Row, Source};
@@ -57,12 +57,12 @@ pub(crate) fn is_hooks(from: &StateFrom) -> bool {
 }
 
 /// Where the evidence of a session lies. Ids are whatever a payload said: one that is no plain name names no file.
-fn path(agent: &Agent, place: &Place, status: &Status) -> Option<PathBuf> {
+fn path(agent: &Agent, place: &RecordLocation, status: &Status) -> Option<PathBuf> {
     let folder = || Some(Path::new(&status.agent_dir)).filter(|folder| folder.is_absolute());
     let path = match place {
-        Place::ProcessRecord => folder()?.join(agent.record?.folder).join(format!("{}.json", status.pid?)),
-        Place::Transcript => PathBuf::from(status.transcript.as_deref()?),
-        Place::Below(below) => {
+        RecordLocation::ProcessRecord => folder()?.join(agent.record?.folder).join(format!("{}.json", status.pid?)),
+        RecordLocation::Transcript => PathBuf::from(status.transcript.as_deref()?),
+        RecordLocation::Below(below) => {
             let id = &status.session;
             if id.starts_with('.') || id.contains(['/', '\\', '\0']) {
                 return None;

@@ -6,7 +6,7 @@ use jig_session_liveness::{Machine, Probes};
 use jig_session_schema::row::{Problem, Row};
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
-use jig_session_store::{Look, Session, Store, by_urgency, joined, listed};
+use jig_session_store::{Scan, Session, Store, by_urgency, joined, listed};
 use serde_json::{Map, Value};
 
 use crate::app::App;
@@ -28,7 +28,7 @@ pub(crate) struct View {
 
 impl View {
     /// Makes the view of one look.
-    pub(crate) fn of(look: Look, at: Timestamp) -> Self {
+    pub(crate) fn of(look: Scan, at: Timestamp) -> Self {
         let mut sessions = joined(look.sessions);
         evidence::correct(&mut sessions);
         let order = by_urgency(sessions.iter().map(|session| &session.row));

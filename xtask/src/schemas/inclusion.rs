@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// A schema with the document that its references point into.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Location<'a> {
     root: &'a Value,
     schema: &'a Value,
 }
@@ -40,8 +40,8 @@ const UNDERSTOOD: [&str; 17] = [
 /// Why not every document of `written` is allowed by `read`; empty when each is.
 pub(super) fn differences(written: &Value, read: &Value) -> Vec<String> {
     let mut out = Vec::new();
-    let written = Place { root: written, schema: written };
-    let read = Place { root: read, schema: read };
+    let written = Location { root: written, schema: written };
+    let read = Location { root: read, schema: read };
     compare(written, read, "", &mut out, 0);
     out
 }
@@ -49,7 +49,7 @@ pub(super) fn differences(written: &Value, read: &Value) -> Vec<String> {
 /// Schemas nest less than this; a recursive one is not understood.
 const DEEPEST: usize = 40;
 
-fn compare(written: Place<'_>, read: Place<'_>, at: &str, out: &mut Vec<String>, depth: usize) {
+fn compare(written: Location<'_>, read: Location<'_>, at: &str, out: &mut Vec<String>, depth: usize) {
     if depth > DEEPEST {
         out.push(format!("{at}: nested too deep to be compared"));
         return;
@@ -94,8 +94,8 @@ fn compare(written: Place<'_>, read: Place<'_>, at: &str, out: &mut Vec<String>,
 
 /// Each type of the written schema must fit one alternative wholly.
 fn compare_with_one_of(
-    written: Place<'_>,
-    read: Place<'_>,
+    written: Location<'_>,
+    read: Location<'_>,
     any: &[Value],
     at: &str,
     out: &mut Vec<String>,
@@ -126,7 +126,7 @@ fn with_type(schema: &Value, kind: &str) -> Value {
     schema
 }
 
-fn compare_type(written: Place<'_>, read: Place<'_>, kind: &str, at: &str, out: &mut Vec<String>, depth: usize) {
+fn compare_type(written: Location<'_>, read: Location<'_>, kind: &str, at: &str, out: &mut Vec<String>, depth: usize) {
     let reads = read.types();
     let fits = reads.is_empty() || reads.iter().any(|other| other == kind || (kind == "integer" && other == "number"));
     if !fits {
@@ -159,7 +159,7 @@ fn compare_type(written: Place<'_>, read: Place<'_>, kind: &str, at: &str, out: 
     }
 }
 
-fn compare_objects(written: Place<'_>, read: Place<'_>, at: &str, out: &mut Vec<String>, depth: usize) {
+fn compare_objects(written: Location<'_>, read: Location<'_>, at: &str, out: &mut Vec<String>, depth: usize) {
     let written_properties = written.properties();
     let read_properties = read.properties();
     let always = written.required();
@@ -185,7 +185,7 @@ fn compare_objects(written: Place<'_>, read: Place<'_>, at: &str, out: &mut Vec<
 }
 
 /// Bounds: a lower one may not be higher where it is read, an upper one not lower.
-fn limits(written: Place<'_>, read: Place<'_>, keywords: &[(&str, bool)], at: &str, out: &mut Vec<String>) {
+fn limits(written: Location<'_>, read: Location<'_>, keywords: &[(&str, bool)], at: &str, out: &mut Vec<String>) {
     for (keyword, lower) in keywords {
         let Some(wanted) = read.get(keyword).and_then(Value::as_f64) else { continue };
         let given = written.get(keyword).and_then(Value::as_f64);
@@ -198,7 +198,7 @@ fn limits(written: Place<'_>, read: Place<'_>, keywords: &[(&str, bool)], at: &s
 }
 
 /// Whether a schema allows one plain value.
-fn allows(read: Place<'_>, value: &Value, depth: usize) -> bool {
+fn allows(read: Location<'_>, value: &Value, depth: usize) -> bool {
     let Some(read) = resolved(read) else { return false };
     if depth > DEEPEST || not_understood(read.schema).is_some() {
         return false;
@@ -238,7 +238,7 @@ fn allows(read: Place<'_>, value: &Value, depth: usize) -> bool {
         && (length.is_none() || read.get("pattern").is_none())
 }
 
-fn resolved(place: Place<'_>) -> Option<Place<'_>> {
+fn resolved(place: Location<'_>) -> Option<Location<'_>> {
     let mut place = place;
     for _ in 0..DEEPEST {
         let Some(reference) = place.schema.get("$ref").and_then(Value::as_str) else { return Some(place) };
@@ -257,12 +257,12 @@ fn says_nothing(schema: &Value) -> bool {
         || schema.as_object().is_some_and(|map| map.keys().all(|keyword| ANNOTATIONS.contains(&keyword.as_str())))
 }
 
-impl<'a> Place<'a> {
-    fn to<'b>(self, schema: &'b Value) -> Place<'b>
+impl<'a> Location<'a> {
+    fn to<'b>(self, schema: &'b Value) -> Location<'b>
     where
         'a: 'b,
     {
-        Place { root: self.root, schema }
+        Location { root: self.root, schema }
     }
 
     fn get(self, keyword: &str) -> Option<&'a Value> {

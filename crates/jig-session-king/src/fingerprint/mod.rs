@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 64;
 /// The four resource folders below the agent's folder or a project's `.pi`, with what counts in each.
 const TREES: [(&str, Kind); 4] =
     [("extensions", Kind::Code), ("skills", Kind::Skill), ("prompts", Kind::Markdown), ("themes", Kind::All)];
-/// The folders of a package given by a path.
+/// The folders of a package referenced by path.
 const PACKAGE_TREES: [(&str, Kind); 4] =
     [("src", Kind::Code), ("extensions", Kind::Code), ("skills", Kind::Skill), ("prompts", Kind::Markdown)];
 

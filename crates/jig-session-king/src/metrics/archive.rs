@@ -1,6 +1,6 @@
 //! The archive of measured days: what counts towards the long figures after its logs are rotated away.
 //!
-//! It is kept by UTC hour, and inside an hour by quarter, because a local day begins at a quarter of a
+//! It is stored by UTC hour, and inside an hour by quarter, because a local day begins at a quarter of a
 //! UTC hour in every zone of the world. So a later change of the time zone splits old days rightly.
 
 use std::collections::BTreeMap;
@@ -212,7 +212,7 @@ impl Archive {
         }
     }
 
-    /// The complete days; the others are kept in the file and left out of every figure.
+    /// The complete days; the others stay in the file and are excluded from every figure.
     pub fn complete(&self) -> impl Iterator<Item = (&str, &Folder)> {
         self.days.iter().filter_map(|(name, entry)| match entry {
             Entry::Complete(folder) => Some((name.as_str(), folder)),

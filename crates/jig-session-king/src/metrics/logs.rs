@@ -66,7 +66,7 @@ pub(crate) fn utc_start_ms(date: Date) -> i64 {
     midnight.map_or(0, |instant| instant.as_millisecond())
 }
 
-/// Reads every record of a folder once, adding each to its quarter and to the band that asks for it.
+/// Reads every record of a folder once, adding each to its quarter and to the matching band.
 pub(crate) fn measure(
     folder: &DayFolder,
     buffer: &mut Vec<u8>,
@@ -134,7 +134,7 @@ fn read(entry: &fs::DirEntry, buffer: &mut Vec<u8>) -> Content {
         Err(problem) if problem.is_missing() => Content::Gone,
         Err(problem) => {
             if problem.reason == Reason::TooLarge {
-                // The one large buffer is not kept for the rest of the run.
+                // Release one large buffer instead of holding it for the rest of the run.
                 *buffer = Vec::new();
             }
             Content::Unreadable { modified_ms: problem.stamp.map(|stamp| stamp.modified_ms()) }

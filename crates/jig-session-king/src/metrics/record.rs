@@ -1,4 +1,4 @@
-//! One call record, read in one pass over its bytes: only the fields that are counted, nothing kept.
+//! One call record, read in one pass over its bytes: only the fields that are counted, nothing retained.
 
 use std::borrow::Cow;
 use std::fmt;

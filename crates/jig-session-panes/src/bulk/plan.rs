@@ -124,7 +124,7 @@ impl Plan {
         self.count(total);
     }
 
-    /// Whether everything that was asked for was done: what the exit code says.
+    /// Whether every requested action succeeded; it decides the exit code.
     pub fn well(&self) -> bool {
         if self.envelope.action.is_read_only() {
             return !self.envelope.entries.iter().any(has_failed_check);

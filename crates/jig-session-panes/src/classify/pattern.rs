@@ -96,7 +96,7 @@ pub(crate) enum Pattern {
     Keys,
     /// A numbered choice with a cursor in front of one entry.
     Menu(&'static [char]),
-    /// The last line asks a person: see [`question`](super::shell::question).
+    /// The last line is a question to a person: see [`question`](super::shell::question).
     Question,
     /// Nothing visible.
     Nothing,

@@ -70,7 +70,7 @@ pub(crate) fn is_blank(c: char) -> bool {
 }
 
 fn trim_end(line: &str) -> &str {
-    // A no-break space after the prompt glyph tells a composer from an old prompt, so it is kept.
+    // A no-break space after the prompt glyph distinguishes a composer from an old prompt, so it is preserved.
     line.trim_end_matches(|c: char| c != '\u{a0}' && is_blank(c))
 }
 

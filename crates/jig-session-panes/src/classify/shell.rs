@@ -141,7 +141,7 @@ fn names_shell(word: &str) -> bool {
     !name.is_empty() && SHELLS.contains(&name)
 }
 
-/// Whether this shell reads its commands through a line editor, so that the terminal's mode tells its prompt from
+/// Whether this shell reads its commands through a line editor, so the terminal's mode distinguishes its prompt from
 /// what it runs itself. `sh` may be one that has none.
 pub(crate) fn edits_lines(command: &str) -> bool {
     let name = command.trim_start_matches('-');
@@ -153,7 +153,7 @@ pub(crate) fn choice_of_answers(line: &str) -> bool {
     choice(trimmed(line).trim_end_matches([':', ' ', '>', '?']))
 }
 
-/// Whether a line asks a person something: it ends in a question mark or in a choice of answers, asks for a
+/// Whether a line is a question to a person: it ends in a question mark or in a choice of answers, asks for a
 /// secret, or waits for a key.
 pub(crate) fn question(line: &str) -> bool {
     let text = trimmed(line);
@@ -189,7 +189,7 @@ fn choice(text: &str) -> bool {
     answers.all(|answer| !answer.is_empty() && ANSWERS.iter().any(|known| answer.eq_ignore_ascii_case(known)))
 }
 
-/// Begins with a word that asks for something to be typed.
+/// Begins with a word that prompts for input.
 fn asked(text: &str) -> bool {
     const VERBS: [&str; 7] = ["enter", "type", "input", "select", "choose", "provide", "specify"];
     let mut words = text.split(is_blank).filter(|word| !word.is_empty());

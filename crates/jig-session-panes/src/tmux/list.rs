@@ -47,7 +47,7 @@ impl PaneFacts {
     }
 }
 
-/// What the list call asks for: numbers first, then six texts, each behind its length in bytes.
+/// The fields of the list call: numbers first, then six texts, each behind its length in bytes.
 pub const FORMAT: &str = "#{pane_id},#{pane_dead},#{pane_dead_status},#{pane_active},#{alternate_on},#{pane_pid},\
 #{window_index},#{pane_index};#{n:session_name}:#{session_name}#{n:pane_current_command}:#{pane_current_command}\
 #{n:pane_current_path}:#{pane_current_path}#{n:pane_start_path}:#{pane_start_path}#{n:pane_tty}:#{pane_tty}#{n:pane_title}:#{pane_title}";
@@ -94,7 +94,7 @@ fn went_away(errors: &str) -> bool {
     errors.contains("lost server") || errors.contains("server exited")
 }
 
-/// Reads all records; nothing when one is not in the form asked for.
+/// Reads all records; `None` when one does not have the requested format.
 pub fn parse(mut bytes: &[u8]) -> Option<Vec<PaneFacts>> {
     let mut panes = Vec::new();
     while !bytes.is_empty() {

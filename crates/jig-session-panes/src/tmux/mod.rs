@@ -52,7 +52,7 @@ impl Server {
         argv
     }
 
-    /// Runs one command with UTF-8 kept as it is, whatever the locale.
+    /// Runs one command with UTF-8 output, whatever the locale.
     pub(crate) fn query(&self, command: &[&str], input: &[u8]) -> Result<TmuxOutput, TmuxError> {
         let mut argv: Vec<OsString> = vec!["-u".into()];
         match &self.socket {

@@ -38,7 +38,7 @@ pub enum TmuxError {
     /// tmux refused.
     #[error("tmux failed: {0}")]
     Refused(String),
-    /// The answer is not in the form that was asked for.
+    /// The output does not have the requested format.
     #[error("tmux answered in an unknown form; version 3.2 or newer is needed")]
     Form,
 }

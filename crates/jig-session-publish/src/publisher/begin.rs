@@ -12,7 +12,7 @@ use jig_session_schema::status::{self, Agent, State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{limits, names};
 
-use super::file::{Found, Written, found, same_process};
+use super::file::{Existing, Written, found, same_process};
 use super::{Live, Mode, Owner, Publisher, Refused, remembered};
 use crate::Now;
 use crate::reduce::outputs::absolute;
@@ -22,7 +22,7 @@ use crate::reduce::{Memory, Occurrence, Session};
 const TERMINALS: [&str; 4] = ["HC_TERMINAL_ID", "WEZTERM_PANE", "KITTY_WINDOW_ID", "TMUX_PANE"];
 
 /// Where a session's document belongs, and what stands there.
-struct Place {
+struct DocumentSlot {
     name: String,
     /// The document of this session and this process: it is continued.
     own: Option<(Box<Status>, Stamp)>,
@@ -166,10 +166,10 @@ impl Publisher {
     }
 
     /// The name under which the session's document stands; `None` for an empty id.
-    fn place(&mut self, fresh: &Status, now: Now) -> Option<Place> {
+    fn place(&mut self, fresh: &Status, now: Now) -> Option<DocumentSlot> {
         let plain = names::document_name(&fresh.session)?;
         let hashed = names::hashed_name(&fresh.session)?;
-        let free = |name: &str| Place { name: name.to_owned(), own: None, taken: false };
+        let free = |name: &str| DocumentSlot { name: name.to_owned(), own: None, taken: false };
         if self.dir(now).is_none() {
             return Some(free(&plain));
         }
@@ -177,7 +177,7 @@ impl Publisher {
         let processes = &*self.setup.processes;
         let mut place = None;
         for name in [&plain, &hashed] {
-            let Found::Document(other, stamp) = found(dir, &format!("{name}.json")) else {
+            let Existing::Document(other, stamp) = found(dir, &format!("{name}.json")) else {
                 place = place.or_else(|| Some(free(name)));
                 continue;
             };
@@ -189,10 +189,10 @@ impl Publisher {
                 continue;
             }
             if same_process(&other, fresh) {
-                return Some(Place { name: name.clone(), own: Some((other, stamp)), taken: false });
+                return Some(DocumentSlot { name: name.clone(), own: Some((other, stamp)), taken: false });
             }
             let taken = !processes.judge(&Record::of_status(&other)).verdict.is_over();
-            place = place.or_else(|| Some(Place { name: name.clone(), own: None, taken }));
+            place = place.or_else(|| Some(DocumentSlot { name: name.clone(), own: None, taken }));
         }
         Some(place.unwrap_or_else(|| free(&hashed)))
     }

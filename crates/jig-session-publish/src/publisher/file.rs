@@ -69,7 +69,7 @@ pub(super) struct Failing {
 }
 
 /// What stands under our name.
-pub(super) enum Found {
+pub(super) enum Existing {
     Nothing,
     /// A file that holds no document of ours, nor one that anybody could own.
     Unreadable,
@@ -206,10 +206,10 @@ impl Publisher {
         let longer = names::hashed_name(&ours.session).map(|name| format!("{name}.json"));
         let other_name = longer.filter(|name| *name != live.file);
         let owner = match found(dir, &live.file) {
-            Found::Nothing => {
+            Existing::Nothing => {
                 // A newer process of this session moved our document aside before it took the name.
                 if let Some(name) = other_name
-                    && let Found::Document(moved, _) = found(dir, &name)
+                    && let Existing::Document(moved, _) = found(dir, &name)
                     && moved.session == ours.session
                     && same_process(&moved, ours)
                 {
@@ -219,16 +219,16 @@ impl Publisher {
                 }
                 Owner::Us
             }
-            Found::Unreadable => Owner::Us,
-            Found::Foreign => Owner::Another,
-            Found::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
-            Found::Document(other, _) if processes.judge(&Record::of_status(&other)).verdict.is_over() => Owner::Us,
+            Existing::Unreadable => Owner::Us,
+            Existing::Foreign => Owner::Another,
+            Existing::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
+            Existing::Document(other, _) if processes.judge(&Record::of_status(&other)).verdict.is_over() => Owner::Us,
             // Two live processes with one id: the one whose session began last owns the name.
-            Found::Document(other, _) if other.session == ours.session && ours.started_at > other.started_at => {
+            Existing::Document(other, _) if other.session == ours.session && ours.started_at > other.started_at => {
                 Owner::Us
             }
             // The older one of them takes the longer name, as does a session whose safe name another one has.
-            Found::Document(other, _) => match other_name {
+            Existing::Document(other, _) => match other_name {
                 Some(name) => {
                     live.file = name;
                     live.written = None;
@@ -257,7 +257,7 @@ impl Publisher {
         // A newer process of this session may have moved our document aside since we looked.
         let moved = names::hashed_name(&ours.session).map(|name| format!("{name}.json"));
         if let Some(moved) = moved.filter(|name| *name != live.file)
-            && let Found::Document(found, stamp) = found(dir, &moved)
+            && let Existing::Document(found, stamp) = found(dir, &moved)
             && found.session == ours.session
             && same_process(&found, ours)
             && let Err(error) = dir.remove_judged(&moved, &stamp)
@@ -270,8 +270,10 @@ impl Publisher {
         let stamp = match written.filter(|stamp| dir.stamp(file).ok().flatten() == Some(*stamp)) {
             Some(stamp) => stamp,
             None => match found(dir, file) {
-                Found::Document(found, stamp) if found.session == ours.session && same_process(&found, ours) => stamp,
-                Found::Unreadable => {
+                Existing::Document(found, stamp) if found.session == ours.session && same_process(&found, ours) => {
+                    stamp
+                }
+                Existing::Unreadable => {
                     if let Err(problem) = dir.read(file, limits::STATUS_BYTES) {
                         let path = dir.path().join(file);
                         self.notes.push(format!("cannot read {}: {problem}; the file is left", path.display()));
@@ -310,14 +312,14 @@ fn in_sessions(name: &std::ffi::OsStr, content: Content<'_>) -> bool {
 }
 
 /// What stands under a name.
-pub(super) fn found(dir: &PrivateDir, file: &str) -> Found {
+pub(super) fn found(dir: &PrivateDir, file: &str) -> Existing {
     match dir.read(file, limits::STATUS_BYTES) {
-        Err(problem) if problem.reason == Reason::Missing => Found::Nothing,
-        Err(_) => Found::Unreadable,
+        Err(problem) if problem.reason == Reason::Missing => Existing::Nothing,
+        Err(_) => Existing::Unreadable,
         Ok(read) => match Status::read(&read.bytes) {
-            Ok(status) => Found::Document(Box::new(status.value), read.stamp),
-            Err(jig_session_schema::read::ReadError::Unsupported { .. }) => Found::Foreign,
-            Err(_) => Found::Unreadable,
+            Ok(status) => Existing::Document(Box::new(status.value), read.stamp),
+            Err(jig_session_schema::read::ReadError::Unsupported { .. }) => Existing::Foreign,
+            Err(_) => Existing::Unreadable,
         },
     }
 }

@@ -40,7 +40,7 @@ struct Open {
     name: String,
     inbox: RequestInbox,
     watch: Watch,
-    /// A switch the agent has not told the outcome of.
+    /// A switch whose outcome the agent has not reported yet.
     pending: Option<Pending>,
     /// Answered requests whose answer is not on disk yet.
     answered: Vec<Taken>,
@@ -253,7 +253,7 @@ impl RequestHandler {
         }
     }
 
-    /// A reload that is due is asked for once the session is idle. That it is done is on disk first.
+    /// A pending reload is triggered once the session is idle; it is recorded as done on disk first.
     fn due_reload(&mut self, publisher: &mut Publisher, now: Now) -> Option<Order> {
         let open = self.open.as_ref()?;
         let status = publisher.status()?;
@@ -263,7 +263,7 @@ impl RequestHandler {
         let due: Vec<Answer> =
             status.recent_requests.iter().rev().filter(|answer| answer.reload == Some(Reload::Due)).cloned().collect();
         let id = due.last()?.id.clone();
-        // One reload serves all that asked for one.
+        // One reload serves all pending requests for one.
         let mark = |publisher: &mut Publisher, reload: Reload| {
             for answer in &due {
                 let mut answer = answer.clone();

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let mut trouble = None;
     let first = follow.look()?;
     tell(app, runner.as_ref(), &mut tracker, &first, args.all)?;
-    line(app, runner.as_ref(), &Told::ready(first.at), &[])?;
+    line(app, runner.as_ref(), &OutputLine::ready(first.at), &[])?;
     loop {
         follow.wait(None);
         match follow.look() {
@@ -64,7 +64,7 @@ fn tell(app: &App, runner: Option<&Runner>, tracker: &mut Tracker, view: &View, 
     let listed: Vec<Row> = view.listed(all).map(|session| session.row.clone()).collect();
     let others: Vec<Row> = view.rows().cloned().collect();
     for change in tracker.update(&listed, &others, &view.problems, beside) {
-        line(app, runner, &Told::change(change, view.at), &listed)?;
+        line(app, runner, &OutputLine::change(change, view.at), &listed)?;
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ fn beside(row: &Row) -> Option<Map<String, Value>> {
     Some(document.into_iter().filter(|(name, _)| name == "tools" || name == "lastRequest").collect())
 }
 
-fn line(app: &App, runner: Option<&Runner>, told: &Told, listed: &[Row]) -> Result<(), Failure> {
+fn line(app: &App, runner: Option<&Runner>, told: &OutputLine, listed: &[Row]) -> Result<(), Failure> {
     if app.json {
         app.print_json(&told.line)?;
     } else if let Some(text) = told.text(app, listed) {
@@ -88,7 +88,7 @@ fn line(app: &App, runner: Option<&Runner>, told: &Told, listed: &[Row]) -> Resu
 }
 
 /// One line, and the row it is about.
-struct Told {
+struct OutputLine {
     line: WatchLine,
     row: Option<Row>,
     /// What is followed besides the row.
@@ -96,7 +96,7 @@ struct Told {
     at: Timestamp,
 }
 
-impl Told {
+impl OutputLine {
     fn ready(at: Timestamp) -> Self {
         let mut ready = WatchReady::new();
         ready.at = at;

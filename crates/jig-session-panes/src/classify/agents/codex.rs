@@ -1,5 +1,5 @@
 //! Codex: `›` at column 0 with the footer indented below it. Old prompts and the cursor of a choice carry
-//! the same glyph, so what stands below the last one tells which it is.
+//! the same glyph, so the text below the last one decides which it is.
 
 use crate::classify::layout::Composer;
 use crate::classify::pattern::LineTest;
