@@ -32,11 +32,13 @@ pub struct Now {
     pub wall: Timestamp,
     /// Time since some fixed moment of this process; it never goes back.
     pub mono: Duration,
+    /// Milliseconds by the machine's boot clock, which all its processes share; `None` where there is none.
+    pub boot_ms: Option<u64>,
 }
 
 impl Now {
     /// The moment as this machine's clocks tell it.
     pub fn read() -> Self {
-        Self { wall: clock::wall(), mono: clock::monotonic() }
+        Self { wall: clock::wall(), mono: clock::monotonic(), boot_ms: clock::boot_ms() }
     }
 }

@@ -202,7 +202,7 @@ impl Reporter {
         // Who cannot be waited for any longer is written past: a report in time is worth more than one event of it.
         let lock = dir.lock(names::lock_name(name), LOCK);
         let mut publisher =
-            (self.host.publisher)(joined.agent.clone(), Mode::OneShot { begins: false, clock_ms: boot_clock_ms() });
+            (self.host.publisher)(joined.agent.clone(), Mode::OneShot { begins: false, clock_ms: now.boot_ms });
         let begin = session_event(&joined.session, joined.pid, joined.started.unwrap_or(now.wall));
         for event in std::iter::once(&begin).chain(events) {
             let _ = publisher.feed_from(event, &StateFrom::PROGRAM_STATUS, now);
@@ -298,16 +298,4 @@ impl Reporter {
 
 fn session_event(session: &str, pid: u32, at: Timestamp) -> Event {
     SessionEvent::new().at(Some(at)).session(session.to_owned()).pid(Some(pid)).into()
-}
-
-/// Milliseconds since the machine was started: what puts the events of several writers in order.
-fn boot_clock_ms() -> Option<u64> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        let seconds = u64::try_from(time.tv_sec).ok()?;
-        Some(seconds * 1000 + u64::try_from(time.tv_nsec).ok()? / 1_000_000)
-    }
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    None
 }

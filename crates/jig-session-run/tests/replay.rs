@@ -24,7 +24,7 @@ fn recorded(name: &str, ending: &str) -> Vec<u8> {
 
 fn at(ms: u64) -> Now {
     let wall = Timestamp::from_epoch_ms(BEGAN + i64::try_from(ms).expect("a recording is short"));
-    Now { wall, mono: Duration::from_millis(ms) }
+    Now { wall, mono: Duration::from_millis(ms), boot_ms: None }
 }
 
 /// The reports in a stream that comes in pieces of this size.

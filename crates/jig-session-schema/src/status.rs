@@ -65,6 +65,8 @@ record! {
         added state_at: Option<Timestamp> = "stateAt" @listed,
         /// The boot clock at `stateAt`, in milliseconds; only by hooks, which run side by side and are put in order by it.
         added state_clock_ms: Option<u64> = "stateClockMs",
+        /// The boot clock at `startedAt`, in milliseconds: of two live processes with one id the later one has the plain name.
+        added started_clock_ms: Option<u64> = "startedClockMs",
         /// Background tasks and subagents still running, a count. It is never a `state`.
         added background: Option<u64> = "background" @listed,
         /// `$TMUX_PANE`. A pane's number alone names nothing, since servers share numbers.

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
 use jig_session_schema::limits::FOREIGN_AGE;
+use jig_session_schema::names;
 use jig_session_schema::row::{Detail, Row, Source, Verdict};
 use jig_session_schema::status::{AgentName, State};
 use jig_session_schema::time::Timestamp;
@@ -68,9 +70,11 @@ fn two_processes(one: &Session, other: &Session) -> bool {
 }
 
 /// Which of two rows of one session is shown. Of two live processes it is the one that began last: it does not change
-/// with every write.
-fn rank(row: &Row) -> (bool, bool, Option<Timestamp>, Option<Timestamp>) {
-    (!row.verdict.is_over(), row.source == Source::Jig, row.started_at, row.updated_at)
+/// with every write. Its publisher has seen to it that it has the plain name, by a clock that is not set.
+fn rank(row: &Row) -> (bool, bool, bool, Option<Timestamp>, Option<Timestamp>) {
+    let stem = Path::new(&row.path).file_stem().and_then(|stem| stem.to_str());
+    let plain = names::document_name(&row.session);
+    (!row.verdict.is_over(), row.source == Source::Jig, stem == plain.as_deref(), row.started_at, row.updated_at)
 }
 
 /// The sessions that are listed by default; `now` is the reader's time.

@@ -135,7 +135,7 @@ fn archive(data: &[u8]) {
 }
 
 fn program_status(data: &[u8]) {
-    let now = Now { wall: Timestamp::from_epoch_ms(1_800_000_000_000), mono: Duration::from_secs(1) };
+    let now = Now { wall: Timestamp::from_epoch_ms(1_800_000_000_000), mono: Duration::from_secs(1), boot_ms: None };
     let mut reports = Reports::default();
     let (mut whole, mut split) = (Vec::new(), Vec::new());
     let mut tap = Tap::default();

@@ -39,7 +39,7 @@ impl Publisher {
             self.doubt(pid);
         }
         let at = event.at.unwrap_or(now.wall).min(now.wall);
-        let mut fresh = self.fresh(event, pid, at);
+        let mut fresh = self.fresh(event, pid, at, now);
         fresh.state_from = Some(from.clone());
         let place = self.place(&fresh, now).ok_or(Refused::EmptyId)?;
         let (status, written) = match place.own {
@@ -136,7 +136,7 @@ impl Publisher {
     }
 
     /// The document of a session that begins now.
-    fn fresh(&self, event: &SessionEvent, pid: u32, at: Timestamp) -> Status {
+    fn fresh(&self, event: &SessionEvent, pid: u32, at: Timestamp, now: Now) -> Status {
         let environment = &self.setup.environment;
         let mut status = Status::new();
         status.agent = Some(Agent::new().name(self.setup.agent.clone()));
@@ -146,6 +146,10 @@ impl Publisher {
         status.cwd = self.setup.cwd.to_string_lossy().into_owned();
         status.state = State::Idle;
         status.started_at = Some(at);
+        status.started_clock_ms = match self.setup.mode {
+            Mode::OneShot { clock_ms: Some(clock_ms), .. } => Some(clock_ms),
+            _ => now.boot_ms,
+        };
         status.updated_at = Some(at);
         status.state_at = Some(at);
         let pane = environment.get("TMUX_PANE").filter(|_| is_in_tmux(&*self.setup.processes, pid));

@@ -224,9 +224,7 @@ impl Publisher {
             Existing::Document(other, _) if same_process(&other, ours) && other.session == ours.session => Owner::Us,
             Existing::Document(other, _) if processes.judge(&Record::of_status(&other)).verdict.is_over() => Owner::Us,
             // Two live processes with one id: the one whose session began last owns the name.
-            Existing::Document(other, _) if other.session == ours.session && ours.started_at > other.started_at => {
-                Owner::Us
-            }
+            Existing::Document(other, _) if other.session == ours.session && began_later(ours, &other) => Owner::Us,
             // The older one of them takes the longer name, as does a session whose safe name another one has.
             Existing::Document(other, _) => match other_name {
                 Some(name) => {
@@ -321,6 +319,16 @@ pub(super) fn found(dir: &PrivateDir, file: &str) -> Existing {
             Err(jig_session_schema::read::ReadError::Unsupported { .. }) => Existing::Foreign,
             Err(_) => Existing::Unreadable,
         },
+    }
+}
+
+/// Whether a session began after another one of the same id: by the boot clock, if both are of the same run of the
+/// machine, else by the time of day, which may have been set back between them.
+fn began_later(ours: &Status, other: &Status) -> bool {
+    let boot = |status: &Status| status.process.as_ref()?.boot_id.clone();
+    match (ours.started_clock_ms, other.started_clock_ms) {
+        (Some(one), Some(two)) if boot(ours).is_some() && boot(ours) == boot(other) => one > two,
+        _ => ours.started_at > other.started_at,
     }
 }
 

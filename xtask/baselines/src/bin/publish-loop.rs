@@ -27,6 +27,7 @@ fn main() {
     let now = |second: u64| Now {
         wall: Timestamp::from_epoch_ms(1_796_000_000_000 + 1000 * second as i64),
         mono: Duration::from_secs(second),
+        boot_ms: None,
     };
     let session = SessionEvent::new().session("s".into()).pid(Some(std::process::id())).cwd(Some(folder));
     publisher.feed(&Event::Session(session), now(0)).expect("a session can begin");

@@ -77,7 +77,7 @@ impl World {
 /// So many milliseconds after the session began.
 fn at(ms: u64) -> Now {
     let wall = Timestamp::from_epoch_ms(BEGAN + i64::try_from(ms).unwrap());
-    Now { wall, mono: Duration::from_millis(ms) }
+    Now { wall, mono: Duration::from_millis(ms), boot_ms: None }
 }
 
 fn event(value: Value) -> Event {

@@ -116,6 +116,27 @@ fn a_race_of_two_owners_ends_with_the_newer() {
 }
 
 #[test]
+fn the_boot_clock_tells_which_began_last_when_the_time_of_day_went_back() {
+    let world = World::new();
+    let moment = |wall: u64, boot_ms: u64| Now { boot_ms: Some(boot_ms), ..at(wall) };
+    let mut older = world.publisher();
+    older.feed(&session("s-1", 100), moment(600_000, 50_000)).unwrap();
+    older.tick(moment(600_000, 50_000));
+    let text = fs::read(world.path("s-1")).unwrap();
+    // Ten minutes earlier by the clock on the wall, a second later in truth.
+    let mut newer = world.publisher();
+    newer.feed(&session("s-1", 101), moment(0, 51_000)).unwrap();
+    newer.tick(moment(0, 51_000));
+    assert_eq!(world.read("s-1").unwrap()["startedClockMs"], 51_000);
+    // Both meet the other one's document under their name, as when two writes cross.
+    fs::write(world.path("s-1"), text).unwrap();
+    newer.tick(moment(11_000, 62_000));
+    assert_eq!(world.read("s-1").unwrap()["pid"], 101);
+    older.tick(moment(611_000, 62_500));
+    assert_eq!((world.read("s-1").unwrap()["pid"].clone(), newer.owned_name()), (json!(101), Some("s-1")));
+}
+
+#[test]
 fn a_document_of_a_newer_format_is_left_alone() {
     let world = World::new();
     let mut publisher = begun(&world, "s-1", 100, 0);

@@ -7,6 +7,7 @@ mod hindered;
 mod hostile;
 mod listing;
 mod readme;
+mod replaced;
 mod root;
 mod single;
 mod terminal;
