@@ -4,8 +4,9 @@
 
 use jig_session_schema::status::{Basis, ContextDetail, PartName};
 
+use crate::line::Line;
 use crate::sanitise::clean;
-use crate::table::fit;
+use crate::table::{Style, fit};
 
 /// Cells of the grid, about; one cell is half a percent of the window.
 const CELLS: usize = 200;
@@ -15,38 +16,44 @@ const COLUMNS: (usize, usize) = (10, 50);
 const FREE: char = '.';
 
 /// A part's letter, what people call it, and its colour.
-const PARTS: [(PartName, char, &str, &str); 12] = [
-    (PartName::SYSTEM, 'S', "system prompt", "34"),
-    (PartName::TOOLS, 'T', "tools", "36"),
-    (PartName::SKILLS, 'K', "skills", "35"),
-    (PartName::CONTEXT_FILES, 'F', "context files", "33"),
-    (PartName::USER, 'U', "user messages", "32"),
-    (PartName::ASSISTANT, 'A', "assistant messages", "92"),
-    (PartName::THINKING, 'H', "thinking", "90"),
-    (PartName::TOOL_CALLS, 'C', "tool calls", "94"),
-    (PartName::TOOL_RESULTS, 'R', "tool results", "96"),
-    (PartName::JIG, 'J', "session messages", "95"),
-    (PartName::COMPACTION, 'M', "compacted", "93"),
-    (PartName::OTHER, 'O', "other", "37"),
+const PARTS: [(PartName, char, &str, u8); 12] = [
+    (PartName::SYSTEM, 'S', "system prompt", 34),
+    (PartName::TOOLS, 'T', "tools", 36),
+    (PartName::SKILLS, 'K', "skills", 35),
+    (PartName::CONTEXT_FILES, 'F', "context files", 33),
+    (PartName::USER, 'U', "user messages", 32),
+    (PartName::ASSISTANT, 'A', "assistant messages", 92),
+    (PartName::THINKING, 'H', "thinking", 90),
+    (PartName::TOOL_CALLS, 'C', "tool calls", 94),
+    (PartName::TOOL_RESULTS, 'R', "tool results", 96),
+    (PartName::JIG, 'J', "session messages", 95),
+    (PartName::COMPACTION, 'M', "compacted", 93),
+    (PartName::OTHER, 'O', "other", 37),
 ];
 
-/// The lines, none wider than `width` cells.
+/// The lines as text, none wider than `width` cells.
 pub fn lines(detail: &ContextDetail, width: usize, color: bool) -> Vec<String> {
-    let mut lines = vec![fit(&headline(detail), width), String::new()];
-    lines.extend(grid(detail, width, color));
-    lines.push(String::new());
+    view(detail, width).iter().map(|line| line.paint(color)).collect()
+}
+
+/// The lines, none wider than `width` cells.
+pub fn view(detail: &ContextDetail, width: usize) -> Vec<Line> {
+    let mut lines = vec![Line::plain(fit(&headline(detail), width)), Line::new()];
+    lines.extend(grid(detail, width));
+    lines.push(Line::new());
     let whole = detail.window.or(detail.total).unwrap_or_default();
+    let entry = |text: &str| format!(" {}", fit(text, width.saturating_sub(2)));
     for part in &detail.parts {
-        let (letter, name, paint) = look(&part.part);
+        let (letter, name, color) = look(&part.part);
         let text = format!("{:<20}{:>8}{:>7}", clean(&name), count(part.tokens), percent(part.tokens, whole));
-        lines.push(format!("{} {}", painted(&letter.to_string(), paint, color), fit(&text, width.saturating_sub(2))));
+        lines.push(Line::of(letter.to_string(), Style::Color(color)).with(entry(&text), Style::Plain));
     }
     if let Some(total) = detail.total.filter(|_| whole > 0) {
         let left = whole.saturating_sub(total);
         let text = format!("{:<20}{:>8}{:>7}", "free", count(left), percent(left, whole));
-        lines.push(format!("{FREE} {}", fit(&text, width.saturating_sub(2))));
+        lines.push(Line::plain(format!("{FREE}{}", entry(&text))));
     }
-    lines.extend(behind(detail).into_iter().map(|line| fit(&line, width)));
+    lines.extend(behind(detail).into_iter().map(|line| Line::plain(fit(&line, width))));
     lines
 }
 
@@ -65,29 +72,29 @@ fn headline(detail: &ContextDetail) -> String {
 }
 
 /// The window as cells, each in the letter of the part that fills it.
-fn grid(detail: &ContextDetail, width: usize, color: bool) -> Vec<String> {
+fn grid(detail: &ContextDetail, width: usize) -> Vec<Line> {
     let columns = width.saturating_sub(1).clamp(COLUMNS.0, COLUMNS.1).min(width.max(1));
     let rows = CELLS.div_ceil(columns);
     let cells = u128::try_from(columns * rows).unwrap_or(u128::MAX);
     let whole = u128::from(detail.window.or(detail.total).unwrap_or_default().max(1));
     // Rounding the running sum keeps the number of filled cells right however many small parts there are.
     let end = |sum: u128| usize::try_from((sum * cells + whole / 2) / whole).unwrap_or(usize::MAX);
-    let mut letters: Vec<(char, &str)> = Vec::new();
+    let mut letters: Vec<(char, u8)> = Vec::new();
     let mut sum = 0;
     for part in &detail.parts {
         sum += u128::from(part.tokens);
         let (letter, _, paint) = look(&part.part);
         letters.resize(end(sum).clamp(letters.len(), columns * rows), (letter, paint));
     }
-    letters.resize(columns * rows, (FREE, "90"));
-    letters.chunks(columns).map(|row| row_of(row, color)).collect()
+    letters.resize(columns * rows, (FREE, 90));
+    letters.chunks(columns).map(row_of).collect()
 }
 
-/// One row; neighbours of one colour share one sequence.
-fn row_of(row: &[(char, &str)], color: bool) -> String {
-    row.chunk_by(|one, other| one == other)
-        .map(|run| painted(&run.iter().map(|(letter, _)| *letter).collect::<String>(), run[0].1, color))
-        .collect()
+/// One row; neighbours of one colour are one piece.
+fn row_of(row: &[(char, u8)]) -> Line {
+    row.chunk_by(|one, other| one == other).fold(Line::new(), |line, run| {
+        line.with(run.iter().map(|(letter, _)| *letter).collect::<String>(), Style::Color(run[0].1))
+    })
 }
 
 /// Tools by where they come from, skills, context files.
@@ -132,15 +139,11 @@ fn entry(name: &str, tokens: u64, on: bool) -> String {
     )
 }
 
-fn look(part: &PartName) -> (char, String, &'static str) {
+fn look(part: &PartName) -> (char, String, u8) {
     match PARTS.iter().find(|(name, ..)| name == part) {
-        Some((_, letter, name, paint)) => (*letter, (*name).to_owned(), paint),
-        None => ('?', part.as_str().to_owned(), "37"),
+        Some((_, letter, name, paint)) => (*letter, (*name).to_owned(), *paint),
+        None => ('?', part.as_str().to_owned(), 37),
     }
-}
-
-fn painted(text: &str, paint: &str, color: bool) -> String {
-    if color { format!("\u{1b}[{paint}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 /// `950`, `12.3k`, `1.2M`.

@@ -6,6 +6,7 @@
 pub mod ages;
 pub mod bus;
 pub mod context;
+pub mod line;
 pub mod rows;
 pub mod sanitise;
 pub mod table;

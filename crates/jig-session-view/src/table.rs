@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::line::Line;
 use crate::sanitise;
 
 /// What stands where text was cut.
@@ -67,26 +68,24 @@ pub enum Style {
     Yellow,
     /// What works.
     Green,
+    /// Another colour, as the number of its escape sequence (`\x1b[34m`): one of the sixteen that a terminal's user chose.
+    Color(u8),
 }
 
 impl Style {
     /// Our own text in this style.
     pub fn paint(self, text: &str, color: bool) -> String {
-        match self.code().filter(|_| color && !text.is_empty()) {
-            Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
-            None => text.to_owned(),
-        }
-    }
-
-    fn code(self) -> Option<&'static str> {
-        match self {
-            Self::Plain => None,
-            Self::Bold => Some("1"),
-            Self::Dim => Some("2"),
-            Self::Red => Some("1;31"),
-            Self::Yellow => Some("33"),
-            Self::Green => Some("32"),
-        }
+        let code = match self {
+            _ if !color || text.is_empty() => return text.to_owned(),
+            Self::Plain => return text.to_owned(),
+            Self::Bold => "1",
+            Self::Dim => "2",
+            Self::Red => "1;31",
+            Self::Yellow => "33",
+            Self::Green => "32",
+            Self::Color(code) => return format!("\x1b[{code}m{text}\x1b[0m"),
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
     }
 }
 
@@ -176,21 +175,23 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The lines, cut to `width` display columns where there is one.
+    /// The titles and the rows as text, cut to `width` display columns where there is one.
     pub fn render(&self, width: Option<usize>, color: bool) -> String {
+        self.lines(width).iter().map(|line| line.paint(color) + "\n").collect()
+    }
+
+    /// The titles and then the rows, one line each, cut to `width` display columns where there is one.
+    pub fn lines(&self, width: Option<usize>) -> Vec<Line> {
         let mut parts = vec![vec![None; self.columns.len()]; self.rows.len()];
         let mut widths = self.widths(width, &parts);
         // A part that is added takes room, and may make others alike.
         while self.tell_apart(&widths, &mut parts) {
             widths = self.widths(width, &parts);
         }
-        let mut out = String::new();
         let titles: Vec<_> = self.columns.iter().map(|column| Cell::new(column.title).style(Style::Dim)).collect();
-        self.line(&titles, &vec![None; self.columns.len()], &widths, color, &mut out);
-        for (row, parts) in self.rows.iter().zip(&parts) {
-            self.line(row, parts, &widths, color, &mut out);
-        }
-        out
+        let first = self.line(&titles, &vec![None; self.columns.len()], &widths);
+        let rows = self.rows.iter().zip(&parts).map(|(row, parts)| self.line(row, parts, &widths));
+        std::iter::once(first).chain(rows).collect()
     }
 
     /// Gives a part of its id to each cell that prints like another one's; whether there was any.
@@ -249,29 +250,24 @@ impl Table {
         if widest == 0 { 0 } else { widest.max(self.columns[index].title.width()) }
     }
 
-    fn line(&self, row: &[Cell], parts: &[Option<String>], widths: &[usize], color: bool, out: &mut String) {
-        let start = out.len();
-        let mut first = true;
-        for (((column, cell), part), &width) in self.columns.iter().zip(row).zip(parts).zip(widths) {
-            if width == 0 {
-                continue;
-            }
-            if !first {
-                out.extend(std::iter::repeat_n(' ', GAP));
-            }
-            first = false;
+    fn line(&self, row: &[Cell], parts: &[Option<String>], widths: &[usize]) -> Line {
+        let mut line = Line::new();
+        let mut blanks = 0;
+        let cells = self.columns.iter().zip(row).zip(parts).zip(widths);
+        for (((column, cell), part), &width) in cells.filter(|(_, width)| **width > 0) {
             let text = cell.fitted(part.as_deref(), width);
-            let blanks = width.saturating_sub(text.width());
-            if column.right {
-                out.extend(std::iter::repeat_n(' ', blanks));
+            let rest = width.saturating_sub(text.width());
+            let (before, after) = if column.right { (rest, 0) } else { (0, rest) };
+            if text.is_empty() {
+                blanks += before;
+            } else {
+                line.push(" ".repeat(blanks + before), Style::Plain);
+                line.push(&text, cell.style);
+                blanks = 0;
             }
-            out.push_str(&cell.style.paint(&text, color));
-            if !column.right {
-                out.extend(std::iter::repeat_n(' ', blanks));
-            }
+            blanks += after + GAP;
         }
-        out.truncate(start + out[start..].trim_end_matches(' ').len());
-        out.push('\n');
+        line
     }
 }
 
