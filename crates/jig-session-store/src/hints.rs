@@ -19,6 +19,20 @@ pub struct Hints {
     trouble: Option<String>,
 }
 
+/// Has the one who waits for hints look at once.
+#[derive(Clone, Debug, Default)]
+pub struct Nudge(Option<SyncSender<()>>);
+
+impl Nudge {
+    /// Gives a hint.
+    pub fn now(&self) {
+        if let Some(sender) = &self.0 {
+            // Full: a hint is waiting already.
+            let _ = sender.try_send(());
+        }
+    }
+}
+
 /// A folder and what its watch is on: a folder made anew needs a new watch.
 #[derive(Debug)]
 struct Folder {
@@ -64,6 +78,20 @@ impl Hints {
                 self.watcher = None;
                 return;
             }
+        }
+    }
+
+    /// What gives a hint of its own, from any thread.
+    #[must_use]
+    pub fn nudge(&self) -> Nudge {
+        Nudge(Some(self.sender.clone()))
+    }
+
+    /// Watches these folders from the next [`Hints::renew`] on, and no others.
+    pub fn watch_only(&mut self, folders: &[PathBuf]) {
+        if !self.folders.iter().map(|folder| &folder.path).eq(folders) {
+            self.watcher = None;
+            self.folders = folders.iter().map(|path| Folder { path: path.clone(), watched: None }).collect();
         }
     }
 

@@ -26,7 +26,7 @@ pub use changes::{Change, Tracker, Why};
 pub use condition::Condition;
 pub use entry::Session;
 pub use filter::{Filter, FilterError, Repositories, RepositoryTerm, StateTerm, state_words};
-pub use hints::Hints;
+pub use hints::{Hints, Nudge};
 pub use join::{is_live, joined, listed};
 pub use order::by_urgency;
 pub use prune::{Plan, Pruned, prune};

@@ -18,6 +18,7 @@ use jig_session_view::sanitise;
 const FULL: usize = 64 << 10;
 
 /// One run of the program.
+#[derive(Clone)]
 pub(crate) struct App {
     /// The environment, read once.
     pub(crate) env: Vec<(OsString, OsString)>,

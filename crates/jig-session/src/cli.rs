@@ -65,6 +65,8 @@ enum Command {
     Request(commands::request::Args),
     /// Install, remove and show an agent's hooks
     Hooks(commands::hooks::Args),
+    /// Show sessions, the bus and panes on one screen
+    Board(commands::board::Args),
     /// List tmux panes and what their agents do
     Live(commands::live::Args),
     /// Plan and run an action over many panes
@@ -112,6 +114,7 @@ fn without_document(command: &Command) -> Option<&'static str> {
     match command {
         Command::Schema(_) => Some("a schema is JSON as it is printed: leave --json out"),
         Command::Demo(_) => Some("it runs other commands: give --json to those"),
+        Command::Board(_) => Some("it is for a person at a terminal: jig-session watch --json tells a program"),
         Command::Host(_) => Some("it speaks the bridge's lines: leave --json out"),
         Command::Run(_) => Some("the output is the program's: give --json to it, behind its name"),
         Command::Mcp(_) => Some("it speaks MCP: leave --json out"),
@@ -173,6 +176,7 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
         Command::Hook(args) => commands::hook::run(args, app),
         Command::Request(args) => commands::request::run(args, app),
         Command::Hooks(args) => commands::hooks::run(args, app),
+        Command::Board(args) => commands::board::run(args, app),
         Command::Live(args) => commands::live::run(args, app),
         Command::Bulk(args) => commands::bulk::run(args, app),
         Command::King(args) => commands::king::run(args, app),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use jig_session_liveness::{Machine, Probes};
 use jig_session_schema::limits::POLL_INTERVAL;
-use jig_session_store::{Hints, Store};
+use jig_session_store::{Hints, Nudge, Store};
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -28,6 +28,17 @@ impl<'a> Follow<'a> {
         let store = view::store(app);
         let hints = Hints::new(&store.folders());
         Self { app, store, hints, machine: Machine::new(), looked: None, told: false }
+    }
+
+    /// The same, and nothing is said on stderr: the screen is somebody's.
+    pub(crate) fn quiet(mut self) -> Self {
+        self.told = true;
+        self
+    }
+
+    /// What has it look at once, from any thread.
+    pub(crate) fn nudge(&self) -> Nudge {
+        self.hints.nudge()
     }
 
     /// Looks now.

@@ -33,6 +33,11 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     Ok(Exit::OK)
 }
 
+/// The same as lines.
+pub(crate) fn lines(session: &Session, view: &View) -> Vec<String> {
+    text(&explain(session, view)).lines().map(str::to_owned).collect()
+}
+
 fn explain(session: &Session, view: &View) -> Explain {
     let machine = Machine::new();
     let record = session.record();

@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub(crate) mod board;
 pub(crate) mod bulk;
 pub(crate) mod bus;
 pub(crate) mod context;

@@ -68,11 +68,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         .tools(last_of_each(&args.tools))
         .skills(last_of_each(&args.skills))
         .reload(args.reload.then_some(true));
-    let (outcome, answer) = ask(app, args, &row, &asked)?;
+    let (outcome, answer) = ask(app, &row, &asked, args.wait)?;
     report(app, &row, &asked, outcome, answer)
 }
 
-/// Publishes the request and waits.
 /// A name that is given twice is asked for as it was given last.
 fn last_of_each(switches: &[(String, bool)]) -> Named<bool> {
     let mut names = Named::default();
@@ -80,7 +79,13 @@ fn last_of_each(switches: &[(String, bool)]) -> Named<bool> {
     names
 }
 
-fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOutcome, Option<Answer>), Failure> {
+/// Publishes the request and waits that long for its answer.
+pub(crate) fn ask(
+    app: &App,
+    row: &Row,
+    asked: &Request,
+    wait_for: Duration,
+) -> Result<(RequestOutcome, Option<Answer>), Failure> {
     let session = Watched::of(row);
     let seen = match session.look() {
         Seen::Missing => match view::document(row) {
@@ -98,7 +103,7 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
     }
     let name = Path::new(&row.path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let requester = Requester::new(jig_session_requests::folder(&app.places().requests)?, name);
-    let end = Now::read().mono + args.wait;
+    let end = Now::read().mono + wait_for;
     let mut missing = None;
     let published = loop {
         if let Some(published) = requester.publish(asked, app.now().epoch_ms())? {
@@ -111,7 +116,7 @@ fn ask(app: &App, args: &Args, row: &Row, asked: &Request) -> Result<(RequestOut
             return Ok((RequestOutcome::Busy, None));
         }
     };
-    if args.wait.is_zero() {
+    if wait_for.is_zero() {
         return Ok((RequestOutcome::Sent, None));
     }
     wait(&session, &requester, &published, &asked.id, end)
@@ -232,6 +237,11 @@ fn ending(outcome: RequestOutcome) -> (u8, &'static str) {
         RequestOutcome::Timeout => (Code::Timeout.exit(), "no answer in time; nothing waits there any more"),
         _ => (Code::Refused.exit(), "the session does not take such a request"),
     }
+}
+
+/// What came of a request, for people.
+pub(crate) fn words(outcome: RequestOutcome, answer: Option<&Answer>) -> String {
+    answer.map_or_else(|| ending(outcome).1.to_owned(), |answer| answer.message.clone())
 }
 
 fn report(app: &App, row: &Row, asked: &Request, outcome: RequestOutcome, answer: Option<Answer>) -> Outcome {

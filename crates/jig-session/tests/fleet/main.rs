@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by failing")]
 
+mod board;
 mod bus;
 mod panes;
 

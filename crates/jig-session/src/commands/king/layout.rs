@@ -139,7 +139,7 @@ impl LayoutFile {
 }
 
 /// The layout for a listing: one that cannot be read is an empty one.
-pub(super) fn shown(app: &App) -> Layout {
+pub(crate) fn shown(app: &App) -> Layout {
     let folder = cards::folder(app);
     let Some(Ok(Some(dir))) = folder.parent().map(PrivateDir::open_existing) else { return Layout::default() };
     let file = dir.read(Layout::FILE, LAYOUT_BYTES);

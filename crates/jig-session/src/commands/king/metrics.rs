@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         return without_logs(app, now, &zone);
     };
     let places = app.places();
-    let (mut archive, writable) = read_archive(app, &places.king_archive);
+    let (mut archive, writable) = read_archive(&|text| app.note(text), &places.king_archive);
     let measured = metrics::measure(&logs, &mut archive, &zone, now.epoch_ms(), day).map_err(|error| {
         let errno = error.source.raw_os_error();
         Failure::new(Code::Io, error.to_string())
@@ -66,6 +66,16 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     Ok(Exit::OK)
 }
 
+/// The figures of today in lines, for a place that shows them beside other things; none where no logs are named or they
+/// cannot be read.
+pub(crate) fn band(app: &App) -> Vec<String> {
+    let logs = app.var(LOGS).map(str::trim).filter(|logs| !logs.is_empty()).map(PathBuf::from);
+    let Some((logs, zone)) = logs.zip(Zone::of(app.var("TZ"))) else { return Vec::new() };
+    let (mut archive, _) = read_archive(&|_| {}, &app.places().king_archive);
+    let measured = metrics::measure(&logs, &mut archive, &zone, app.now().epoch_ms(), None);
+    measured.map(|metrics| text(&metrics, &zone).lines().map(str::to_owned).collect()).unwrap_or_default()
+}
+
 /// No folder is named, so there is nothing to measure; guessing one would name one vendor's tool.
 fn without_logs(app: &App, now: Timestamp, zone: &Zone) -> Outcome {
     if app.json {
@@ -77,13 +87,13 @@ fn without_logs(app: &App, now: Timestamp, zone: &Zone) -> Outcome {
 }
 
 /// The archive, and whether it may be written: one that is not understood is left as it is.
-fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
+fn read_archive(note: &dyn Fn(&str), folder: &Path) -> (Archive, bool) {
     let path = folder.join(Archive::FILE);
     let dir = match PrivateDir::open_own_existing(folder) {
         Ok(Some(dir)) => dir,
         Ok(None) => return (Archive::default(), true),
         Err(error) => {
-            app.note(&format!("warning: {error}; figures of rotated logs are left out"));
+            note(&format!("warning: {error}; figures of rotated logs are left out"));
             return (Archive::default(), false);
         }
     };
@@ -91,7 +101,7 @@ fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
         Ok(file) => match Archive::parse(&file.bytes) {
             Some(archive) => (archive, true),
             None => {
-                app.note(&format!(
+                note(&format!(
                     "warning: {} is not an archive of this version; figures of rotated logs are left out, \
                      and it is not written over: move it away to begin a new one",
                     path.display()
@@ -105,10 +115,7 @@ fn read_archive(app: &App, folder: &Path) -> (Archive, bool) {
             (Archive::default(), true)
         }
         Err(problem) => {
-            app.note(&format!(
-                "warning: cannot read {}: {problem}; figures of rotated logs are left out",
-                path.display()
-            ));
+            note(&format!("warning: cannot read {}: {problem}; figures of rotated logs are left out", path.display()));
             (Archive::default(), false)
         }
     }

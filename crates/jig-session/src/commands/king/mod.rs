@@ -3,9 +3,9 @@
 mod cards;
 mod dismiss;
 mod fingerprint;
-mod layout;
+pub(crate) mod layout;
 mod ls;
-mod metrics;
+pub(crate) mod metrics;
 
 use clap::Subcommand;
 

@@ -7,6 +7,7 @@ pub(crate) mod options;
 mod table;
 pub(crate) mod terminals;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jig_session_panes::observe;
@@ -87,6 +88,17 @@ pub(crate) fn list(args: &List, app: &App) -> Outcome {
             app.print("\n")?;
         }
     }
+}
+
+/// The panes of this terminal's server, and the rule that decided on each, by its id.
+pub(crate) fn observed(app: &App) -> Result<(Vec<LiveRow>, HashMap<String, String>), Failure> {
+    let setting = options::setting(app, &Tmux::default(), false);
+    let mut panes = observe::observe(&setting, &terminals::ThisMachine, |_, _| true).map_err(options::failure)?;
+    // Without the status files the screens are still there to be read.
+    let _ = join::join(app, &mut panes);
+    panes.sort_by(observe::by_status);
+    let rules = panes.iter().map(|pane| (pane.facts.pane_id.clone(), pane.classification.rule.to_owned()));
+    Ok((panes.iter().map(|pane| pane.live_row(&setting.machine)).collect(), rules.collect()))
 }
 
 fn rows(args: &List, app: &App) -> Result<Vec<LiveRow>, Failure> {

@@ -43,7 +43,7 @@ impl Selection {
 }
 
 // Which tmux server. No doc comment, as above.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub(crate) struct Tmux {
     /// Use the tmux server with this socket name
     #[arg(short = 'L', long = "socket-name", value_name = "NAME", conflicts_with = "socket_path")]

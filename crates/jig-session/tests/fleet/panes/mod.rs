@@ -5,4 +5,4 @@ mod bulk;
 mod faults;
 mod live;
 mod sources;
-mod tmux;
+pub(crate) mod tmux;
