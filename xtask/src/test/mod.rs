@@ -3,6 +3,7 @@
 pub(crate) mod packages;
 mod policy;
 mod readme;
+mod types;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -54,6 +55,7 @@ const STEPS: &[Step] = &[
     ("tools", crate::tools::install),
     ("tests", tests),
     ("schemas", || whole("cargo xtask schemas --check", xtask(&["schemas", "--check"]))),
+    ("types", types::check),
     ("plugins", || whole("cargo xtask plugins --check", xtask(&["plugins", "--check"]))),
     ("package", package),
     ("release", || whole("cargo build --release", cargo(&["build", "--quiet", "--release", "-p", "jig-session"]))),

@@ -1,0 +1,28 @@
+//! A reader in Rust: the sessions that live, the one that waits for a person first. Whether a session lives is proved
+//! by the identity of its process, never by the age of its file.
+#![allow(clippy::print_stdout, reason = "it prints what it found")]
+
+use jig_session_liveness::{Machine, Probes};
+use jig_session_schema::places::{Environment, Places};
+use jig_session_store::{Store, by_urgency, is_live, joined};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    #[allow(clippy::disallowed_methods, reason = "the one place of this program that reads the environment")]
+    let places = Places::of(&Environment::new(std::env::vars_os()));
+    let machine = Machine::new();
+    let look = Store::new(&places.sessions, &places.king).look(&Probes::new(&machine))?;
+    for problem in &look.problems {
+        println!("? {:?}: {:?}", problem.path, problem.message);
+    }
+    let sessions = joined(look.sessions);
+    for place in by_urgency(sessions.iter().map(|session| &session.row)) {
+        let row = &sessions[place].row;
+        if !is_live(row) {
+            continue;
+        }
+        let waits_for = row.attention.as_ref().map(|attention| attention.reason.as_str());
+        // Texts of a file are other people's: they are printed escaped, so that none can steer the terminal.
+        println!("{} {:?} {:?}", waits_for.unwrap_or(row.state.as_str()), row.session, row.cwd);
+    }
+    Ok(())
+}
