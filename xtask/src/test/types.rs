@@ -7,15 +7,15 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::{Found, missing};
+use super::{Tally, missing};
 use crate::run::{root, run, target};
 use crate::tools::{NODE, PYTHON, npm, python_venv};
 
 /// The formats that the readers use.
 const FORMATS: [&str; 4] = ["status", "watch", "event", "bridge"];
 
-pub(crate) fn check() -> anyhow::Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn check() -> anyhow::Result<Tally> {
+    let mut found = Tally::default();
     let place = target().join("types");
     let readers = root().join("tests/readers/types");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
@@ -41,7 +41,7 @@ fn schema(format: &str) -> String {
     root().join(format!("schemas/writer/{format}.v1.schema.json")).to_string_lossy().into_owned()
 }
 
-fn node(programs: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn node(programs: &Path, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     for format in FORMATS {
         let output = format!("{format}.d.ts");
         passes(Command::new(programs.join("json2ts")).args(["-i", &schema(format), "-o", &output]), place, found)?;
@@ -52,7 +52,7 @@ fn node(programs: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> 
     passes(Command::new(programs.join("quicktype")).args(args).arg(schema("watch")), place, found)
 }
 
-fn python_types(programs: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn python_types(programs: &Path, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     let mut generate = Command::new(programs.join("datamodel-codegen"));
     generate.args(["--input-file-type", "jsonschema", "--output-model-type", "typing.TypedDict"]);
     generate.args(["--target-python-version", "3.11", "--output", "watch.py", "--input", &schema("watch")]);
@@ -60,7 +60,7 @@ fn python_types(programs: &Path, place: &Path, found: &mut Found) -> anyhow::Res
     passes(Command::new(programs.join("mypy")).args(["--strict", "reader.py"]), place, found)
 }
 
-fn go(programs: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn go(programs: &Path, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     let mut build = Command::new(programs.join("go"));
     build.args(["build", "-o", "reader", "reader.go", "watch.go"]);
     build.env("GOCACHE", place.join("go-cache")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
@@ -78,7 +78,7 @@ fn go(programs: &Path, place: &Path, found: &mut Found) -> anyhow::Result<()> {
 }
 
 /// One command that must end well.
-fn passes(command: &mut Command, place: &Path, found: &mut Found) -> anyhow::Result<()> {
+fn passes(command: &mut Command, place: &Path, found: &mut Tally) -> anyhow::Result<()> {
     let ran = run(command.current_dir(place), |_| false)?;
     let name = format!("{:?}", command.get_program());
     found.check(ran.status.success(), format!("{name} {:?}: {}", command.get_args().next(), ran.lines.join(" | ")));
