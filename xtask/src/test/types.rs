@@ -26,7 +26,7 @@ pub(crate) fn check() -> anyhow::Result<Tally> {
         Ok(modules) => node(&modules.join(".bin"), &place, &mut found)?,
         Err(error) => missing(&mut found, format!("the generators from npm: {error:#}")),
     }
-    match python_venv(PYTHON) {
+    match python_venv("py", PYTHON) {
         Ok(python) => {
             let programs = python.parent().context("a program lies in a folder")?;
             python_types(programs, &place, &mut found)?;
