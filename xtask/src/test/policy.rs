@@ -47,6 +47,9 @@ fn dependencies(found: &mut Tally, metadata: &Value) -> anyhow::Result<()> {
             let manifest = package["manifest_path"].as_str().unwrap_or_default();
             let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {manifest}"))?;
             found.check(text.contains("[lints]\nworkspace = true"), format!("{name} lacks the workspace's lints"));
+            if package["publish"].is_null() {
+                published(package, Path::new(manifest), found);
+            }
         }
     }
     // Two versions of one crate cost build time and size; they are named so that somebody minds.
@@ -92,6 +95,25 @@ fn by_id(list: &Value) -> BTreeMap<&str, &Value> {
 fn version(text: &str) -> [u32; 3] {
     let mut parts = text.split('.').map(|part| part.parse().unwrap_or_default());
     std::array::from_fn(|_| parts.next().unwrap_or_default())
+}
+
+/// A crate that is published says what a stranger looks for, and carries its licences.
+fn published(package: &Value, manifest: &Path, found: &mut Tally) {
+    let name = package["name"].as_str().unwrap_or_default();
+    for key in ["description", "repository", "license", "readme"] {
+        let says = package[key].as_str().is_some_and(|text| !text.is_empty());
+        found.check(says, format!("{name}'s Cargo.toml names no {key}"));
+    }
+    for key in ["keywords", "categories"] {
+        let some = package[key].as_array().is_some_and(|words| (1..=5).contains(&words.len()));
+        found.check(some, format!("{name}'s Cargo.toml names one to five {key}"));
+    }
+    let docs = &package["metadata"]["docs"]["rs"];
+    found.check(docs.is_object(), format!("{name}'s Cargo.toml says nothing to docs.rs"));
+    let folder = manifest.parent().unwrap_or(manifest);
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        found.check(folder.join(licence).is_file(), format!("{name} carries no {licence}"));
+    }
 }
 
 /// Every package of the lock file is ours or comes from the Rust registry.
