@@ -15,7 +15,7 @@ const REPOSITORY: &str = "https://github.com/jig-session/jig-session/blob/main/"
 
 /// The pages by their readers. A page that is not here is not in the book, which a check does not let pass.
 const CHAPTERS: &[(&str, &[&str])] = &[
-    ("For users", &["agents.md", "run.md", "pi.md", "panes.md", "bus.md", "skill.md", "platform.md"]),
+    ("For users", &["install.md", "agents.md", "run.md", "pi.md", "panes.md", "bus.md", "skill.md", "platform.md"]),
     (
         "For authors of readers",
         &["readers.md", "drift.md", "contract/status-v1.md", "contract/documents-v1.md", "contract/live-v1.md"],
@@ -204,6 +204,10 @@ mod tests {
         let listed: Vec<&str> = CHAPTERS.iter().flat_map(|(_, files)| *files).copied().collect();
         for page in all_pages().unwrap() {
             assert!(listed.contains(&page.as_str()), "docs/{page} is in no chapter");
+            // The text of the skill is for models: it is copied as it stands.
+            let text = fs::read_to_string(root().join("docs").join(&page)).unwrap();
+            let says = text.lines().nth(2).is_some_and(|line| line.starts_with("For "));
+            assert!(says || page == "skill.md", "docs/{page} does not begin with whom it is for");
         }
     }
 }

@@ -136,6 +136,7 @@ impl Report {
     pub(super) fn page(&self, command: &str, machine: &str) -> String {
         let mut page = format!(
             "# Performance\n\n\
+             For contributors, and for users who compare.\n\n\
              Made by `{command}` on {machine}. A ratio compares whole processes, built statically with the profile\n\
              `dist`, against the shortest straight code for the same raw work (`xtask/baselines`), in turns within the\n\
              same run; it is the median over the rounds, with the tenth percentile in brackets. CPU is user and system\n\
