@@ -51,7 +51,7 @@ pub struct Agent {
     /// What a hook's payload calls its fields.
     pub payload: Option<&'static PayloadForm>,
     /// Tools that write the files named by their arguments, compared without case, and what they do: `written` or
-    /// `edited`.
+    /// `edited`. A shell that takes a patch in its command for itself stands here with `patches`.
     pub editors: &'static [(&'static str, &'static str)],
     /// The object in the file of its hooks that holds its status line's one command, which is given the session's
     /// model, context and cost.

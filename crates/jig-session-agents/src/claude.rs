@@ -168,7 +168,9 @@ fn figures(bytes: &[u8]) -> Vec<Event> {
             return None;
         }
         let parts = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-        context(Some(parts.iter().filter_map(|part| usage[*part].as_u64()).sum()), None)
+        let tokens: u64 = parts.iter().filter_map(|part| usage[*part].as_u64()).sum();
+        // What it answers by itself, an error say, has sent nothing.
+        context(Some(tokens).filter(|tokens| *tokens > 0), None)
     });
     context.into_iter().collect()
 }

@@ -1,9 +1,11 @@
 //! OpenAI Codex CLI.
 
-use jig_session_schema::event::{Event, UsageEvent, UsageMode};
-use jig_session_schema::status::{Reason, State};
+use jig_session_schema::event::{Event, OutputEvent, ToolEvent, ToolOutcome, ToolPhase, UsageEvent, UsageMode};
+use jig_session_schema::status::{OutputAction, Reason, State};
+use serde_json::Value;
 
 use crate::agent::{Agent, CommandHooks, Guard, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Seen, Turns};
+use crate::edits::PATCHES;
 use crate::evidence::{About, Evidence, Figures, Finding, RecordLocation, context, last_line, time_of};
 use crate::file::{File, Folder};
 use crate::forms;
@@ -43,7 +45,7 @@ pub const AGENT: Agent = Agent {
             "SessionEnd",
         ],
         notices: &["UserPromptSubmit", "PostToolUse", "Stop"],
-        guard: Some(Guard { event: "PreToolUse", matcher: Some("apply_patch|Edit|Write") }),
+        guard: Some(Guard { event: "PreToolUse", matcher: Some("apply_patch|Edit|Write|Bash") }),
         trust: Some("Codex runs new hooks once you trust them: open /hooks in it"),
         turns: Turns { prompt: &["UserPromptSubmit"], end: &["Stop"] },
     }),
@@ -59,7 +61,16 @@ pub const AGENT: Agent = Agent {
     calls_create: true,
     calls_answer: false,
     payload: Some(&forms::SNAKE),
-    editors: &[("apply_patch", "edited"), ("Edit", "edited"), ("Write", "written")],
+    editors: &[
+        ("apply_patch", "edited"),
+        ("Edit", "edited"),
+        ("Write", "written"),
+        // A patch in a command is applied by Codex itself; its shell has several names.
+        ("Bash", PATCHES),
+        ("exec_command", PATCHES),
+        ("shell_command", PATCHES),
+        ("shell", PATCHES),
+    ],
     statusline: None,
     replies: forms::REPLIES,
     record: None,
@@ -81,7 +92,8 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
     })
 }
 
-/// The sums of the session and the context of the last request. Codex tells no cost.
+/// The sums of the session, the context of the last request, and the files that the last turn has changed: a patch that
+/// is given through the shell has no hook at its end. Codex tells no cost.
 fn figures(bytes: &[u8]) -> Vec<Event> {
     let found = last_line(bytes, &["token_count"], |line| {
         let info = &line["payload"]["info"];
@@ -96,5 +108,38 @@ fn figures(bytes: &[u8]) -> Vec<Event> {
         let context = context(info["last_token_usage"]["input_tokens"].as_u64(), window);
         total.is_object().then(|| [Some(usage.into()), context])
     });
-    found.into_iter().flatten().flatten().collect()
+    let mut events: Vec<Event> = found.into_iter().flatten().flatten().collect();
+    let mut changes = Vec::new();
+    last_line(bytes, &["\"FileChange\"", "\"task_started\""], |line| {
+        if line["payload"]["type"] == "task_started" {
+            return Some(());
+        }
+        let item = &line["payload"]["item"];
+        if item["type"] == "FileChange" && item["status"] == "completed" {
+            changes.push(changed(item));
+        }
+        None
+    });
+    events.extend(changes.into_iter().rev().flatten());
+    events
+}
+
+/// The end of a call that has changed files, and the files.
+fn changed(item: &Value) -> Vec<Event> {
+    let id = item["id"].as_str().map(str::to_owned);
+    let mut events: Vec<Event> =
+        vec![ToolEvent::new().phase(ToolPhase::End).id(id).outcome(Some(ToolOutcome::Ok)).into()];
+    for (path, change) in item["changes"].as_object().into_iter().flatten() {
+        let action = match change["type"].as_str() {
+            Some("add") => "written",
+            Some("delete") => continue,
+            _ => "edited",
+        };
+        // A moved file is where it went.
+        let path = change["move_path"].as_str().unwrap_or(path);
+        if let Some(action) = OutputAction::new(action) {
+            events.push(OutputEvent::new().path(path.to_owned()).action(action).into());
+        }
+    }
+    events
 }

@@ -1,7 +1,7 @@
 //! The files that a tool's call writes, taken from its name and its arguments.
 //!
 //! An agent's own tools stand in its table. Another tool, such as one of an MCP server, writes what its arguments name
-//! when its name says so. What a command of the shell writes is not known.
+//! when its name says so. What a command of the shell writes is not known, but for a patch that the agent applies itself.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -52,7 +52,13 @@ const PATH_KEYS: [&str; 27] = [
 ];
 
 /// Arguments that hold a patch with file headers.
-const PATCH_KEYS: [&str; 5] = ["patch", "patchtext", "input", "command", "diff"];
+const PATCH_KEYS: [&str; 6] = ["patch", "patchtext", "input", "command", "cmd", "diff"];
+
+/// What a shell of an agent does that applies patches by itself: it writes what a patch in its command names.
+pub(crate) const PATCHES: &str = "patches";
+
+/// The command that such a shell takes for a patch.
+const PATCH_COMMANDS: [&str; 2] = ["apply_patch", "applypatch"];
 
 /// What follows the stars in a line of a patch that names a file, and what is done to it.
 const PATCH_HEADERS: [(&str, &str); 5] = [
@@ -125,13 +131,21 @@ pub(crate) enum Argument {
     Header(String, &'static str),
     /// The tool only looks.
     Looks,
+    /// A command that applies a patch.
+    Applies,
 }
 
 pub(crate) fn edits(raw: Vec<Argument>, action: &'static str) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
+    let is_shell = action == PATCHES;
+    if is_shell && !raw.iter().any(|argument| matches!(argument, Argument::Applies)) {
+        return edits;
+    }
     for argument in raw {
         let edit = match argument {
             Argument::Looks => return Vec::new(),
+            Argument::Applies => continue,
+            Argument::Path(_) if is_shell => continue,
             Argument::Path(path) => Edit { path, action },
             Argument::Header(path, action) => Edit { path, action },
         };
@@ -207,7 +221,12 @@ impl<'de> Visitor<'de> for Arguments<'_> {
                 // Arguments that cannot be read name no file.
                 let _ = Arguments::new(self.raw).deserialize(&mut reader);
             }
-            Under::Nothing | Under::Patch => patched(text, self.raw),
+            Under::Nothing | Under::Patch => {
+                if PATCH_COMMANDS.iter().any(|command| text.contains(command)) {
+                    self.raw.push(Argument::Applies);
+                }
+                patched(text, self.raw);
+            }
         }
         Ok(())
     }
@@ -304,6 +323,26 @@ mod tests {
         let edits = written(&codex::AGENT, "apply_patch", json!({ "input": patch }).to_string().as_bytes());
         let pairs: Vec<_> = edits.iter().map(|edit| (edit.path.as_str(), edit.action)).collect();
         assert_eq!(pairs, [("a", "written"), ("b", "edited"), ("c", "written"), ("d", "removed")]);
+    }
+
+    #[test]
+    fn a_shell_that_applies_patches_writes_what_a_patch_in_its_command_names() {
+        let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** End Patch\n";
+        let heredoc = format!("cd /r && apply_patch <<'EOF'\n{patch}EOF\n");
+        let table: [(&str, Json, &[&str]); 6] = [
+            ("Bash", json!({ "command": heredoc, "workdir": "/r", "path": "c" }), &["a", "b"]),
+            ("exec_command", json!({ "cmd": heredoc }), &["a", "b"]),
+            ("shell", json!({ "command": ["apply_patch", patch] }), &["a", "b"]),
+            ("Bash", json!({ "command": format!("cat <<'EOF'\n{patch}EOF\n") }), &[]),
+            ("Bash", json!({ "command": "apply_patch --help" }), &[]),
+            ("Bash", json!({ "command": "rm a", "path": "a" }), &[]),
+        ];
+        for (tool, arguments, expected) in table {
+            let edits = written(&codex::AGENT, tool, arguments.to_string().as_bytes());
+            assert_eq!(edits.into_iter().map(|edit| edit.path).collect::<Vec<_>>(), expected, "{tool} {arguments}");
+        }
+        // Another agent's shell takes no patch for itself.
+        assert_eq!(paths("Bash", &json!({ "command": heredoc })), [""; 0]);
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub struct Evidence {
 pub struct Figures {
     /// Where.
     pub place: RecordLocation,
-    /// What the end of it says, as `model`, `usage` and `context` events: at most [`TAIL`] bytes, beginning anywhere.
+    /// What the end of it says, as `model`, `usage` and `context` events, and of calls whose end no hook tells as `tool`
+    /// and `output` events: at most [`TAIL`] bytes, beginning anywhere.
     pub read: fn(&[u8]) -> Vec<Event>,
 }
 

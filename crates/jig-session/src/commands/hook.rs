@@ -11,18 +11,18 @@ use jig_session_atomic::PrivateDir;
 use jig_session_liveness::{Judgement, Machine, ProbeError, Process, Processes, Record, agent_above};
 use jig_session_publish::log::Log;
 use jig_session_publish::{Mode, Now, Publisher, setup};
-use jig_session_schema::event::{Event, SessionEvent, TurnPhase};
+use jig_session_schema::event::{Event, SessionEvent, TurnEvent, TurnOutcome, TurnPhase};
 use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::names;
 use jig_session_schema::shape::Patch;
-use jig_session_schema::status::{self, AgentName, State, StateFrom, Status};
+use jig_session_schema::status::{self, AgentName, Reason, State, StateFrom, Status};
 
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{evidence, stdin};
 
-/// How long a hook waits for its payload.
-const PAYLOAD: Duration = Duration::from_millis(1000);
+/// How long a hook waits for its payload: an agent that writes it late on a busy machine must not lose an event.
+const PAYLOAD: Duration = Duration::from_secs(4);
 /// How long a hook waits for another hook of the same session.
 const LOCK: Duration = Duration::from_millis(500);
 
@@ -149,20 +149,35 @@ fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Res
     describe(&mut session, agent, app);
     let mut publisher = publisher(agent, &process, heard.begins, app);
     let from = StateFrom::hook(event).unwrap_or(StateFrom::EVENT);
-    let settles = |event: &Event| matches!(event, Event::Turn(turn) if turn.phase == TurnPhase::Settled);
-    let heard_end = heard.events.iter().any(settles);
-    let mut ended = false;
-    for event in std::iter::once(Event::Session(session)).chain(heard.events) {
-        ended |= matches!(event, Event::End(_));
-        if let Err(refused) = publisher.feed_from(&event, &from, now) {
+    let is = |phase: TurnPhase| move |event: &Event| matches!(event, Event::Turn(turn) if turn.phase == phase);
+    let mut events = vec![Event::Session(session)];
+    if heard.events.iter().any(is(TurnPhase::Start)) && own.as_ref().is_some_and(was_broken_off) {
+        events.push(TurnEvent::new().phase(TurnPhase::Settled).outcome(Some(TurnOutcome::Aborted)).into());
+    }
+    let (mut ended, settles) = (false, heard.events.iter().any(is(TurnPhase::Settled)));
+    for event in &events {
+        if let Err(refused) = publisher.feed_from(event, &from, now) {
             return Ok(vec![refused.to_string()]);
         }
     }
-    if heard_end {
+    if settles {
+        // What the agent has written down comes before what its hook says, which knows better.
         let figures = publisher.status().map(|status| missing(evidence::figures(agent, status), status));
         for event in figures.into_iter().flatten() {
             // The session has begun: these change its figures only.
             let _ = publisher.feed_from(&event, &from, now);
+        }
+    }
+    let failed = settles && own.as_ref().is_some_and(has_failed);
+    for mut event in heard.events {
+        ended |= matches!(event, Event::End(_));
+        if let Event::Turn(turn) = &mut event
+            && failed
+        {
+            turn.outcome = Some(TurnOutcome::Error);
+        }
+        if let Err(refused) = publisher.feed_from(&event, &from, now) {
+            return Ok(vec![refused.to_string()]);
         }
     }
     publisher.flush(now);
@@ -176,10 +191,29 @@ fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Res
     Ok(notes)
 }
 
-/// Of what an agent has written down, that which its hooks do not tell better: a context with its window stays.
-fn missing(mut figures: Vec<Event>, status: &Status) -> Vec<Event> {
-    let known = status.context.window.is_some();
-    figures.retain(|event| !matches!(event, Event::Context(context) if context.window.is_none() && known));
+/// A turn that the document still shows was broken off, and no hook said so.
+fn was_broken_off(kept: &Status) -> bool {
+    kept.state == State::Busy && evidence::corrected(kept).is_some_and(|status| status.state == State::Idle)
+}
+
+/// The turn that the document shows ended with an error, which the hook of its end need not say.
+fn has_failed(kept: &Status) -> bool {
+    let reason = evidence::corrected(kept).and_then(|status| status.attention).map(|attention| attention.reason);
+    kept.state == State::Busy && reason == Some(Reason::ERROR)
+}
+
+/// Of what an agent has written down, that which its hooks do not tell better: a context with its window stays, and only
+/// a call that still runs ends.
+fn missing(mut figures: Vec<Event>, kept: &Status) -> Vec<Event> {
+    let known = kept.context.window.is_some();
+    let runs = |id: &Option<String>| {
+        kept.recent.iter().any(|call| call.outcome == status::Outcome::Running && call.id.is_some() && call.id == *id)
+    };
+    figures.retain(|event| match event {
+        Event::Context(context) => context.window.is_some() || !known,
+        Event::Tool(tool) => runs(&tool.id),
+        _ => true,
+    });
     figures
 }
 

@@ -49,6 +49,9 @@ fn a_program_is_listed_with_what_it_reports() {
         ("state=working:app=claude-code", "busy", None),
         ("state=error:app=claude-code", "idle", Some("error")),
         ("state=idle:app=claude-code", "idle", None),
+        // Claude has told of a dialog right after it took its turn back.
+        ("state=blocked:kind=permission:app=claude-code", "busy", Some("approval")),
+        ("state=idle:app=claude-code", "idle", None),
     ] {
         screen.send(format!("{report}\r"));
         let status = becomes(&env, report, |status| {
