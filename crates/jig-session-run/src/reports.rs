@@ -169,8 +169,13 @@ impl Reports {
                 }
             }
             State::Blocked => {
-                if let Turn::Held(since) = self.turn {
-                    events.extend(self.open(since.wall));
+                // Whoever asks for leave is in a turn, also where its beginning was not reported or taken back.
+                match self.turn {
+                    Turn::Held(since) => events.extend(self.open(since.wall)),
+                    Turn::Closed if matches!(kind, Some(Kind::Permission | Kind::Question)) => {
+                        events.extend(self.open(now.wall));
+                    }
+                    Turn::Closed | Turn::Open => {}
                 }
                 events.extend(self.attend(Some(reason(kind)), now));
             }
