@@ -1,10 +1,12 @@
-//! `cargo xtask e2e pi [SUITE...]`: the built program against a real Pi and a scripted model on loopback.
+//! `cargo xtask e2e pi [SUITE...]` and `cargo xtask e2e agents [AGENT...]`: the built program against real agents and a
+//! scripted model on loopback.
 //!
-//! Pi comes from the npm registry by the committed lock files in `tests/pi/`, into the target folder, once for each
-//! change of a lock file. Where it cannot be had the task says `SKIPPED` and why; in CI that is a failure.
+//! They come from the npm registry by the committed lock files in `tests/pi/` and `tests/agents/`, into the target
+//! folder, once for each change of a lock file. Where they cannot be had the task says `SKIPPED` and why; in CI that is
+//! a failure.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
@@ -13,43 +15,60 @@ use crate::run::{ask, cargo, in_ci, root, run, say, target};
 
 /// The versions of Pi that are tested: the newest, and the oldest that is supported.
 const VERSIONS: &[&str] = &["1.6.0", "1.3.0"];
-/// What must be there besides Pi: the program and an argument that makes it end at once.
+/// What must be there besides the agents: the program and an argument that makes it end at once.
 const PROGRAMS: &[(&str, &str)] = &[("npm", "--version"), ("python3", "--version"), ("tmux", "-V")];
 
 pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
-    let Some("pi") = args.first().map(String::as_str) else { bail!("which agent? cargo xtask e2e pi [SUITE...]") };
+    let (which, suites) = args.split_first().map_or(("", args), |(which, suites)| (which.as_str(), suites));
+    if !matches!(which, "pi" | "agents") {
+        bail!("which agents? cargo xtask e2e pi [SUITE...], cargo xtask e2e agents [AGENT...]");
+    }
     if let Some(why) = unavailable() {
-        return skip(&why);
+        return skip(which, &why);
     }
     let built = run(&mut cargo(&["build", "--quiet", "-p", "jig-session"]), |_| true)?;
     if !built.status.success() {
         bail!("the program does not build");
     }
-    let mut good = true;
-    let mut passed = 0;
-    for version in VERSIONS {
-        let pi = match install(version) {
-            Ok(pi) => pi,
-            Err(error) => return skip(&format!("Pi {version} cannot be installed: {error:#}")),
+    if which == "agents" {
+        return match agents() {
+            Ok(agents) => Ok(ended(suites_of("agents", "--agents", &agents, suites)?.0)),
+            Err(error) => skip(which, &format!("the agents cannot be installed: {error:#}")),
         };
-        let mut runner = Command::new("python3");
-        runner.arg(root().join("tests/pi/run.py")).arg("--pi").arg(&pi);
-        runner.arg("--program").arg(target().join("debug/jig-session"));
-        runner.args(&args[1..]);
-        let ran = run(&mut runner, |_| true)?;
-        good &= ran.status.success();
-        let count = |line: &String| line.split_once(" passed")?.0.parse::<usize>().ok();
-        passed += ran.lines.iter().rev().find_map(count).unwrap_or(0);
+    }
+    let (mut good, mut passed) = (true, 0);
+    for version in VERSIONS {
+        let pi = match pi(version) {
+            Ok(pi) => pi,
+            Err(error) => return skip(which, &format!("Pi {version} cannot be installed: {error:#}")),
+        };
+        let ran = suites_of("pi", "--pi", &pi, suites)?;
+        good &= ran.0;
+        passed += ran.1;
     }
     say(&format!("{passed} passed"));
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ended(good))
 }
 
-fn skip(why: &str) -> anyhow::Result<ExitCode> {
+/// Runs the suites of a folder against what is installed: whether they passed, and how many.
+fn suites_of(folder: &str, flag: &str, installed: &Path, chosen: &[String]) -> anyhow::Result<(bool, usize)> {
+    let mut runner = Command::new("python3");
+    runner.arg(root().join("tests").join(folder).join("run.py")).arg(flag).arg(installed);
+    runner.arg("--program").arg(target().join("debug/jig-session")).args(chosen);
+    let ran = run(&mut runner, |_| true)?;
+    let count = |line: &String| line.split_once(" passed")?.0.parse::<usize>().ok();
+    Ok((ran.status.success(), ran.lines.iter().rev().find_map(count).unwrap_or(0)))
+}
+
+fn ended(good: bool) -> ExitCode {
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn skip(which: &str, why: &str) -> anyhow::Result<ExitCode> {
     if in_ci() {
         bail!("{why}");
     }
-    say(&format!("SKIPPED e2e pi: {why}"));
+    say(&format!("SKIPPED e2e {which}: {why}"));
     say("0 passed");
     Ok(ExitCode::SUCCESS)
 }
@@ -65,26 +84,36 @@ fn unavailable() -> Option<String> {
     })
 }
 
-/// Installs Pi by its lock file, unless that was done before.
-pub(crate) fn install(version: &str) -> anyhow::Result<PathBuf> {
-    let from = root().join("tests/pi").join(format!("pi-{version}"));
-    let to = target().join(format!("pi-{version}"));
+/// Pi of this version, installed.
+pub(crate) fn pi(version: &str) -> anyhow::Result<PathBuf> {
+    let name = format!("pi-{version}");
+    install(&format!("Pi {version}"), &root().join("tests/pi").join(&name), &target().join(name), "ci")
+}
+
+/// The other agents, installed.
+pub(crate) fn agents() -> anyhow::Result<PathBuf> {
+    // Their packages name others for systems that a registry may not have, which `npm ci` takes for a broken lock file.
+    install("the agents", &root().join("tests/agents"), &target().join("agents"), "install")
+}
+
+/// Installs what a lock file names, unless that was done before.
+fn install(what: &str, from: &Path, to: &Path, how: &str) -> anyhow::Result<PathBuf> {
     let lock = fs::read(from.join("package-lock.json")).context("there is no lock file")?;
     let stamp = to.join("installed-by.json");
     if fs::read(&stamp).is_ok_and(|installed| installed == lock) {
-        return Ok(to);
+        return Ok(to.to_owned());
     }
-    say(&format!("installing Pi {version}"));
-    fs::create_dir_all(&to)?;
+    say(&format!("installing {what}"));
+    fs::create_dir_all(to)?;
     for name in ["package.json", "package-lock.json"] {
         fs::copy(from.join(name), to.join(name))?;
     }
     // No install script is needed; npm itself may run on an older Node than the packages ask for.
-    let flags = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false", "--loglevel=error"];
-    let ran = ask(Command::new("npm").args(flags).current_dir(&to), |_| true)?;
+    let flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false", "--loglevel=error"];
+    let ran = ask(Command::new("npm").arg(how).args(flags).current_dir(to), |_| true)?;
     if !ran.status.success() {
-        bail!("npm ci failed in {}", to.display());
+        bail!("npm {how} failed in {}", to.display());
     }
     fs::write(&stamp, &lock)?;
-    Ok(to)
+    Ok(to.to_owned())
 }

@@ -36,7 +36,7 @@ const TASKS: &[Task] = &[
         package::run_all,
     ),
     ("plugins", "write the plugins of agents from the table of agents, or --check them", plugins::run_all),
-    ("e2e", "the program against a real agent: pi", e2e::run_all),
+    ("e2e", "the program against real agents: pi, or agents for the others", e2e::run_all),
 ];
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -163,6 +163,8 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
         let finding = |state, reason| Some(Finding { at, state, reason, background: None });
         match line["type"].as_str()? {
             "permission.requested" => finding(State::Busy, Some(Reason::APPROVAL)),
+            // A dialog that was left with Esc ends the turn; the words about that come before or after it.
+            "permission.completed" if line["data"]["result"]["kind"] == "cancelled" => finding(State::Idle, None),
             "permission.completed" | "human_response.recorded" => finding(State::Busy, None),
             _ if line["agentId"].is_string() => None,
             "abort" => finding(State::Idle, None),

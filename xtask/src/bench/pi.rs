@@ -24,7 +24,7 @@ const VERSION: &str = "1.6.0";
 const STARTS: usize = 20;
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
-    let pi = match e2e::install(VERSION) {
+    let pi = match e2e::pi(VERSION) {
         Ok(pi) => pi,
         Err(error) => {
             report.skip("pi", format!("Pi {VERSION} cannot be installed: {error:#}"));

@@ -1,0 +1,1 @@
+"""How each agent is started, and which keys and screens it has. One file an agent."""

@@ -1,0 +1,209 @@
+"""One agent through every moment that a person sees, and what `ls` has to say at each.
+
+Each step waits until something is true by other evidence (a dialog on the screen, a file that a tool made, a request
+that the model holds), and only then holds the row to it.
+"""
+import json
+import signal
+import os
+import time
+
+from kit import matches, wait_for
+
+IDLE = {"state": "idle", "attention": (None, "finished")}
+BUSY = {"state": "busy", "attention": None}
+APPROVAL = {"state": "busy", "attention": "approval"}
+QUESTION = {"state": "busy", "attention": "question"}
+ERROR = {"state": "idle", "attention": "error"}
+GONE = None
+
+#: What a person sees, and what is shown of it. An agent's launcher names where it differs, and why.
+TABLE = {
+    "start": IDLE, "streaming": BUSY, "finished": IDLE, "tool runs": BUSY, "tool ended": IDLE,
+    "asked": APPROVAL, "approved": BUSY, "approved ended": IDLE, "denied by Esc": IDLE, "denied by No": IDLE,
+    "Esc in a stream": IDLE, "Esc in a tool": IDLE, "API error": ERROR, "after the error": IDLE,
+    "denied by the guard": IDLE, "told of mail": IDLE, "ended": GONE, "started again": IDLE, "killed": GONE,
+}
+
+
+class Tour:
+    def __init__(self, world, mode):
+        self.world, self.mode, self.launch = world, mode, world.launch
+        self.table = {**TABLE, **self.launch.differs.get(mode, {})}
+
+    def moment(self, what):
+        wanted = self.table[what]
+        if wanted == "skipped":
+            return None
+        return self.world.moment(f"{self.launch.name} {self.mode}: {what}", wanted)
+
+    def start(self):
+        world, words = self.world, self.launch.command(self.world)
+        if self.mode != "hooks":
+            words = ["jig-session", "run", "--", *words]
+        world.start(*words)
+        self.launch.opened(self)
+
+    def prompt(self, name, text):
+        # The model is asked before any dialog opens that another Enter could answer.
+        self.world.say(f"secret-prompt-{name} {text}", lambda: self.world.asked(f"secret-prompt-{name} "))
+
+    def settled(self):
+        """The composer is there, empty."""
+        self.world.wait_screen(*self.launch.ready)
+
+    def escape(self, until):
+        self.world.press(("Escape",), until, "the call to be denied")
+
+    def interrupt(self):
+        """Breaks the turn off; the agent says on its screen how, for as long as it works."""
+        self.world.press(self.launch.interrupt, lambda: not self.world.shows(self.launch.working),
+                         "the turn to be broken off")
+
+    def no_dialog(self):
+        return not self.world.shows(*self.launch.dialog)
+
+    def heard(self, before, text):
+        """Whether a request to the model since then holds a text."""
+        return any(text in request["body"] for request in self.world.model.requests[before:])
+
+    # The moments
+
+    def turns(self):
+        world = self.world
+        self.prompt("h1", "DO-HOLD h1")
+        wait_for(lambda: "h1" in world.model.held, "a request that streams")
+        self.moment("streaming")
+        world.model.release("h1")
+        world.wait_screen("END-h1")
+        self.moment("finished")
+        if self.mode != "run":
+            self.figures()
+
+    def figures(self):
+        """The model, the context and what it has cost: what the agent tells is there, and nothing is guessed."""
+        def right():
+            row = self.world.row()
+            told = {name: row[name.split(".")[0]][name.split(".")[1]] for name in self.launch.figures}
+            return told if all(value is not None if self.launch.figures[name] == "told"
+                               else value == self.launch.figures[name] for name, value in told.items()) else None
+        wait_for(right, f"the figures {self.launch.figures}", 20)
+
+    def tool(self):
+        world = self.world
+        self.prompt("t1", "DO-BASH ./free t1 secret-argument")
+        world.wait_runs("t1")
+        self.moment("tool runs")
+        world.go("t1")
+        return self.moment("tool ended")
+
+    def approval(self):
+        world = self.world
+        self.prompt("t2", f"{self.launch.asking} ./asks t2 secret-argument")
+        world.wait_screen(*self.launch.dialog)
+        self.moment("asked")
+        world.press(self.launch.approve, lambda: world.runs("t2"), "the call to be approved")
+        self.moment("approved")
+        world.go("t2")
+        return self.moment("approved ended")
+
+    def denials(self):
+        world = self.world
+        self.prompt("t3", f"{self.launch.asking} ./asks t3 secret-argument")
+        world.wait_screen(*self.launch.dialog)
+        self.moment("asked")
+        self.escape(self.no_dialog)
+        self.moment("denied by Esc")
+        self.prompt("t4", f"{self.launch.asking} ./asks t4 secret-argument")
+        world.wait_screen(*self.launch.dialog)
+        self.moment("asked")
+        if self.launch.no is None:
+            world.press(self.launch.say_no, self.no_dialog, "the call to be denied")
+        else:
+            world.choose(self.launch.no, self.launch.say_no, self.no_dialog, "the call to be denied")
+        self.moment("denied by No")
+        for name in ("t3", "t4"):
+            assert not world.file(f"{name}.runs").exists(), f"{name} ran although it was denied"
+
+    def interrupts(self):
+        world = self.world
+        self.prompt("h2", "DO-HOLD h2")
+        wait_for(lambda: "h2" in world.model.held, "a request that streams")
+        world.wait_screen("secret-beginning")
+        self.moment("streaming")
+        self.interrupt()
+        self.moment("Esc in a stream")
+        self.prompt("t5", "DO-BASH ./free t5 secret-argument")
+        world.wait_runs("t5")
+        self.moment("tool runs")
+        self.interrupt()
+        self.moment("Esc in a tool")
+        world.go("t5")
+
+    def failure(self):
+        world = self.world
+        self.prompt("f1", "DO-FAIL")
+        world.wait_screen("secret-failure")
+        self.moment("API error")
+        self.prompt("h3", "DO-HOLD h3")
+        wait_for(lambda: "h3" in world.model.held, "a request that streams")
+        self.moment("streaming")
+        world.model.release("h3")
+        world.wait_screen("END-h3")
+        self.moment("after the error")
+
+    def bus(self):
+        """Another session holds a file and has written: the edit is denied, and the model reads of the mail."""
+        if self.mode == "run":
+            return
+        world = self.world
+        row = world.row()
+        world.file("held.txt").write_text("as it was\n")
+        world.jig("bus", "join", "--as", "other", "other")
+        world.jig("bus", "claim", "--as", "other", "held.txt")
+        world.jig("bus", "join", "--as", row["session"], "--guard", "driven")
+        before = len(world.model.requests)
+        self.prompt("w1", f"DO-WRITE {world.file('held.txt')}")
+        wait_for(lambda: self.heard(before, "held.txt is held by"), "the model to read of the denial", 20)
+        self.moment("denied by the guard")
+        assert world.file("held.txt").read_text() == "as it was\n", "the guard did not hold"
+        world.jig("bus", "send", "--as", "other", "driven", "the build is broken, see main")
+        before = len(world.model.requests)
+        self.prompt("h4", "DO-HOLD h4")
+        wait_for(lambda: "h4" in world.model.held, "a request that streams")
+        world.model.release("h4")
+        assert self.heard(before, "jig-session bus inbox"), "the model did not read of the mail"
+        self.moment("told of mail")
+
+    def ends(self):
+        world = self.world
+        world.say(self.launch.leave, lambda: world.shows("ENDED"))
+        self.moment("ended")
+
+    def killed(self):
+        world = self.world
+        self.start()
+        self.moment("started again")
+        self.prompt("h5", "DO-HOLD h5")
+        wait_for(lambda: "h5" in world.model.held, "a request that streams")
+        row = self.moment("streaming")
+        os.kill(row["pid"], signal.SIGKILL)
+        self.moment("killed")
+
+    STEPS = tuple(os.environ["KIT_STEPS"].split()) if "KIT_STEPS" in os.environ else (
+        "turns", "tool", "approval", "denials", "interrupts", "failure", "bus", "ends", "killed")
+
+    def run(self):
+        if self.mode != "run":
+            self.world.jig("hooks", "install", self.launch.name)
+            if self.launch.parts:
+                self.world.jig("hooks", "install", self.launch.name, *self.launch.parts)
+        self.start()
+        self.moment("start")
+        for step in self.STEPS:
+            begun = time.monotonic()
+            getattr(self, step)()
+            print(f"ok {self.launch.name} {self.mode} {step} ({time.monotonic() - begun:.1f} s)", flush=True)
+        leaks = self.world.leaks()
+        assert not leaks, f"texts of the session were written down: {json.dumps(leaks)}"
+        print(f"ok {self.launch.name} {self.mode} nothing leaks", flush=True)
