@@ -152,6 +152,16 @@ class Tour:
         world.wait_screen("END-h3")
         self.moment("after the error")
 
+    def outputs(self):
+        """What the agent writes is listed, by its path."""
+        world = self.world
+        self.prompt("w2", f"DO-WRITE {world.file('new.txt')}")
+        wait_for(world.file("new.txt").exists, "the file that the agent writes")
+        self.moment("tool ended")
+        if self.mode != "run":
+            wait_for(lambda: str(world.file("new.txt")) in [output["path"] for output in world.status()["outputs"]],
+                     "the file among the outputs", 20)
+
     def bus(self):
         """Another session holds a file and has written: the edit is denied, and the model reads of the mail."""
         if self.mode == "run":
@@ -190,8 +200,14 @@ class Tour:
         os.kill(row["pid"], signal.SIGKILL)
         self.moment("killed")
 
-    STEPS = tuple(os.environ["KIT_STEPS"].split()) if "KIT_STEPS" in os.environ else (
-        "turns", "tool", "approval", "denials", "interrupts", "failure", "bus", "ends", "killed")
+    STEPS = ("turns", "tool", "approval", "denials", "interrupts", "failure", "outputs", "bus", "ends", "killed")
+    #: With hooks and `run` at once, for an agent that reports nothing itself: only who it is comes from `run`.
+    SHORT = ("turns", "approval", "ends", "killed")
+
+    def steps(self):
+        if "KIT_STEPS" in os.environ:
+            return os.environ["KIT_STEPS"].split()
+        return self.STEPS if self.mode != "both" or self.launch.reports else self.SHORT
 
     def run(self):
         if self.mode != "run":
@@ -200,7 +216,7 @@ class Tour:
                 self.world.jig("hooks", "install", self.launch.name, *self.launch.parts)
         self.start()
         self.moment("start")
-        for step in self.STEPS:
+        for step in self.steps():
             begun = time.monotonic()
             getattr(self, step)()
             print(f"ok {self.launch.name} {self.mode} {step} ({time.monotonic() - begun:.1f} s)", flush=True)

@@ -17,6 +17,7 @@ class Launch:
     working = r"esc to interrupt"
     interrupt = ("Escape",)
     asking = "DO-BASH"
+    reports = True
     leave = "/exit"
     parts = ("--bus", "--guard", "--statusline")
     figures = {"model.id": "told", "context.tokens": "told", "context.window": "told", "usage.cost": "told"}
@@ -24,6 +25,24 @@ class Launch:
 
     def opened(self, tour):
         tour.settled()
+
+    def prepare(self, world):
+        program = MODULES / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+        (world.work / "bin" / "claude").symlink_to(program)
+        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        (world.home / ".claude.json").write_text(json.dumps({
+            "hasCompletedOnboarding": True, "theme": "dark", "numStartups": 5,
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {str(world.project): project}}))
+        (world.home / ".claude").mkdir(mode=0o700)
+        (world.home / ".claude" / "settings.json").write_text(json.dumps({
+            "permissions": {"defaultMode": "default", "allow": ["Bash(./free:*)", "Edit", "Write"], "ask": ["Bash(./asks:*)"]}}))
+        world.env.update(
+            ANTHROPIC_BASE_URL=f"http://127.0.0.1:{world.model.port}", ANTHROPIC_API_KEY=KEY,
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1")
+
+    def command(self, world):
+        return ["claude"]
 
     def end(self, world):
         pass

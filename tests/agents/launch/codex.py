@@ -29,6 +29,7 @@ class Launch:
     working = r"esc to interrupt"
     interrupt = ("Escape",)
     asking = "DO-ESCALATE"
+    reports = True
     leave = "/quit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "fake-model", "context.tokens": 2421, "context.window": "told", "usage.input": "told",

@@ -16,6 +16,7 @@ class Launch:
     working = r"esc interrupt"
     interrupt = ("Escape", "", "Escape")
     asking = "DO-BASH"
+    reports = False
     leave = "/exit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "usage.cost": None}

@@ -26,14 +26,13 @@ class Launch:
     working = r"esc to cancel"
     interrupt = ("Escape",)
     asking = "DO-BASH"
+    reports = False
     leave = "/quit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "context.window": None, "usage.cost": None}
     differs = {
-        "hooks": {
-            # Only its screen tells that a call was approved, until the tool ends.
-            "approved": {"state": "busy", "attention": "approval"},
-        },
+        # Only its screen tells that a call was approved, until the tool ends.
+        mode: {"approved": {"state": "busy", "attention": "approval"}} for mode in ("hooks", "both")
     }
 
     def prepare(self, world):

@@ -15,6 +15,7 @@ class Launch:
     working = r"esc (again to )?interrupt"
     interrupt = ("Escape", "", "Escape")
     asking = "DO-BASH"
+    reports = False
     leave = "/exit"
     parts = ()
     figures = {"model.id": "fake-model", "usage.input": "told", "usage.output": "told", "usage.cost": "told"}

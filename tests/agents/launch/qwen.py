@@ -15,6 +15,7 @@ class Launch:
     working = r"esc to cancel"
     interrupt = ("Escape",)
     asking = "DO-BASH"
+    reports = False
     leave = "/quit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "context.window": "told", "usage.cost": None}
