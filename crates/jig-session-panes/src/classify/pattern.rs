@@ -38,7 +38,7 @@ pub(crate) enum LineTest {
     Indented,
     /// A run of three or more of these characters begins the line.
     Run(&'static [char]),
-    /// Ends in `esc` set far off from its text: the title row of an overlay.
+    /// Ends in the keys that close it, `esc` or `esc/enter`, set far off from its text: the title row of an overlay.
     Overlay,
     /// All of these.
     All(&'static [LineTest]),
@@ -76,7 +76,9 @@ impl LineTest {
             Self::Run(chars) => bare(line).chars().take_while(|c| chars.contains(c)).count() >= 3,
             Self::Overlay => {
                 let text = bare(line);
-                text.strip_suffix("esc").is_some_and(|head| head.ends_with("   ") && !trimmed(head).is_empty())
+                let keys = text.rsplit(is_blank).next().unwrap_or_default();
+                let head = &text[..text.len() - keys.len()];
+                (keys == "esc" || keys.starts_with("esc/")) && head.ends_with("   ") && !trimmed(head).is_empty()
             }
             Self::All(tests) => tests.iter().all(|test| test.matches(line)),
             Self::Any(tests) => tests.iter().any(|test| test.matches(line)),
@@ -262,7 +264,10 @@ mod tests {
         assert!(!LineTest::Ongoing.matches("✻ Brewed for 6s · 1 shell still running"));
         assert!(LineTest::Ellipsis.matches("✳ Simplifying the code… (2m 18s)"));
         assert!(LineTest::Overlay.matches("      Sessions                    esc"));
+        assert!(LineTest::Overlay.matches("            Help                          esc/enter"));
         assert!(!LineTest::Overlay.matches("press esc"));
+        assert!(!LineTest::Overlay.matches("                  esc/enter"));
+        assert!(!LineTest::Overlay.matches("a   escape"));
         assert!(LineTest::Part("esc to interrupt").matches("  accept edits on · esc to interrupt · ← for agents"));
         assert!(!LineTest::Part("esc to interrupt").matches("why does it say esc to interrupt?"));
     }
