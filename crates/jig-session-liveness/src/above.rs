@@ -92,24 +92,47 @@ pub fn agent_above(processes: &dyn Processes, pid: u32) -> Option<u32> {
 }
 
 /// Whether a process holds sessions of many kinds and outlives each of them: a multiplexer, a terminal, a login, the
-/// system's first process. In a container an agent itself can be the first one.
+/// system's first process.
 #[must_use]
 pub fn hosts_sessions(processes: &dyn Processes, pid: u32) -> bool {
     let Ok(process) = processes.process(pid) else { return false };
-    // The first process of a container is judged like any other one.
-    role(&Process { pid: pid.max(2), ..process }, &processes.command_line(pid)) == Role::Host
+    role(&process, &processes.command_line(pid)) == Role::Host
 }
 
-/// Whether a process that inherited `TMUX_PANE` is still in that pane: it has a controlling terminal, and the nearest
-/// program above it that hosts sessions is tmux. One that took a session of its own (`setsid`), or that another
-/// multiplexer holds by now, is not. True where nothing can be seen.
+/// Whether a process that inherited `TMUX_PANE` is still in that pane: the nearest program above it that hosts sessions
+/// is tmux, and it shows in the terminal of the pane's first process, which stands below that. One that took a session
+/// of its own (`setsid`), that another multiplexer holds by now, or that `script` gave another terminal, is not. True
+/// where nothing can be seen.
 #[must_use]
 pub fn is_in_tmux(processes: &dyn Processes, pid: u32) -> bool {
     // Only Linux shows controlling terminals.
-    let left = cfg!(target_os = "linux") && processes.process(pid).is_ok_and(|process| process.terminal.is_none());
-    let mut above = processes.ancestors(pid).into_iter();
-    let host = above.find(|process| role(process, &processes.command_line(process.pid)) == Role::Host);
-    !left && host.is_none_or(|host| host.command.starts_with("tmux"))
+    let Ok(own) = processes.process(pid) else { return true };
+    if cfg!(target_os = "linux") && own.terminal.is_none() {
+        return false;
+    }
+    let mut chain = vec![own];
+    let host = processes.ancestors(pid).into_iter().find(|process| {
+        let is_host = role(process, &processes.command_line(process.pid)) == Role::Host;
+        if !is_host {
+            chain.push(process.clone());
+        }
+        is_host
+    });
+    host.is_none_or(|host| host.command.starts_with("tmux") && shows_in_last(processes, &chain))
+}
+
+/// Whether a process shows in the terminal of the last one of its ancestors in `chain`: its controlling terminal is
+/// that one's, or leads there through `jig-session run`, which gives its program a terminal of its own. One that took
+/// a session of its own (`setsid`) or stands behind another multiplexer does not.
+#[must_use]
+pub fn shows_in_last(processes: &dyn Processes, chain: &[Process]) -> bool {
+    let Some((process, last)) = chain.first().zip(chain.last()) else { return false };
+    let is_run = |process: &&Process| {
+        process.command.starts_with("jig-session")
+            && processes.command_line(process.pid).get(1).is_some_and(|word| word == "run")
+    };
+    let terminal = chain.iter().rfind(is_run).map_or(process.terminal, |run| run.terminal);
+    terminal == last.terminal
 }
 
 fn role(process: &Process, line: &[String]) -> Role {
@@ -314,5 +337,50 @@ mod tests {
             assert!(!listed(HOSTS, name) && !listed(SHELLS, name), "{name}");
         }
         assert_eq!(role(&Process { pid: 1, ..process(1) }, &[]), Role::Host);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, Table};
+
+    #[test]
+    fn a_pane_is_shown_in_through_its_terminal() {
+        let table = Table::new();
+        table.set_command_line(1, ["jig-session", "run", "--", "claude"]);
+        let shows = |processes: &[(&str, Option<u64>)]| {
+            let process = |(command, terminal): &(&str, Option<u64>)| Process {
+                command: (*command).to_owned(),
+                terminal: *terminal,
+                ..fake::process(1)
+            };
+            shows_in_last(&table, &processes.iter().map(process).collect::<Vec<_>>())
+        };
+        assert!(shows(&[("bash", Some(1))]));
+        assert!(shows(&[("pi", Some(1)), ("bash", Some(1))]));
+        assert!(!shows(&[("pi", None), ("bash", Some(1))]), "setsid");
+        assert!(!shows(&[("pi", Some(2)), ("screen", Some(2)), ("bash", Some(1))]), "another multiplexer");
+        assert!(!shows(&[("pi", Some(2)), ("script", Some(1)), ("bash", Some(1))]), "script");
+        assert!(shows(&[("claude", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))]), "run");
+        let twice = [("claude", Some(3)), ("jig-session", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))];
+        assert!(shows(&twice), "run in run");
+        assert!(!shows(&[("pi", Some(3)), ("script", Some(2)), ("jig-session", Some(2)), ("bash", Some(1))]));
+        assert!(!shows(&[("pi", None), ("bash", Some(2)), ("jig-session", None), ("bash", Some(1))]));
+    }
+
+    #[test]
+    fn behind_script_no_pane_is_claimed() {
+        let table = Table::new();
+        table.add(5, Some(4), "pi", Some(2));
+        table.add(4, Some(3), "script", Some(1));
+        table.add(3, Some(2), "bash", Some(1));
+        table.add(2, Some(1), "tmux: server", None);
+        table.add(1, None, "init", None);
+        assert!(!is_in_tmux(&table, 5));
+        table.add(4, Some(3), "jig-session", Some(1));
+        table.set_command_line(4, ["jig-session", "run", "pi"]);
+        assert!(is_in_tmux(&table, 5), "run passes it on");
+        assert!(is_in_tmux(&table, 3));
     }
 }

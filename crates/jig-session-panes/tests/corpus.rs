@@ -101,5 +101,5 @@ fn fourth_captured_screens() {
 
 #[test]
 fn fifth_captured_screens() {
-    check("captured-5", include_str!("fixtures/captured-5.jsonl"), 484);
+    check("captured-5", include_str!("fixtures/captured-5.jsonl"), 495);
 }

@@ -116,6 +116,7 @@ fn rest(document: &Map<String, Value>) -> String {
 fn leaves(way: &str, kind: &str, value: &Value, lines: &mut Vec<(String, String)>) {
     match value {
         Value::Null => {}
+        Value::String(text) if text.is_empty() => {}
         Value::Object(fields) => {
             for (key, value) in fields {
                 leaves(&format!("{way}.{key}"), &format!("{kind}.{key}"), value, lines);

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use jig_session_liveness::{Machine, Process, Processes};
+use jig_session_liveness::{Machine, Processes, shows_in_last};
 use jig_session_panes::pane::Pane;
 use jig_session_schema::live::PaneStatus;
 use jig_session_schema::row::{Detail, Row, Verdict};
@@ -32,11 +32,7 @@ pub(crate) fn join(app: &App, panes: &mut [Pane]) -> Result<(), Failure> {
         let mut chain = vec![process];
         chain.extend(machine.ancestors(chain[0].pid));
         let Some(at) = chain.iter().position(|process| by_pid.contains_key(&process.pid)) else { continue };
-        let in_run = |process: &Process| {
-            let command = jig_session_liveness::command_line(process.pid);
-            command.get(1).is_some_and(|word| word == "run")
-        };
-        if !claims(&chain[..=at], &in_run) {
+        if !shows_in_last(&machine, &chain[..=at]) {
             continue;
         }
         for &index in by_pid.get(&chain[at].pid).into_iter().flatten() {
@@ -47,16 +43,6 @@ pub(crate) fn join(app: &App, panes: &mut [Pane]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Whether a process may claim the pane whose first process ends the chain of its ancestors: its controlling terminal
-/// is that one's, or leads there through `jig-session run`, which gives its program a terminal of its own. One that
-/// took a session of its own (`setsid`) or stands behind another multiplexer is not what the pane shows.
-fn claims(chain: &[Process], is_run: &dyn Fn(&Process) -> bool) -> bool {
-    let Some((process, pane)) = chain.first().zip(chain.last()) else { return false };
-    let ours = |process: &&Process| process.command.starts_with("jig-session") && is_run(process);
-    let terminal = chain.iter().rfind(ours).map_or(process.terminal, |run| run.terminal);
-    terminal == pane.terminal
 }
 
 /// Whether both folders of status files are missing or empty: then there is nothing to look at.
@@ -89,38 +75,4 @@ fn status(row: &Row) -> Option<PaneStatus> {
         (_, State::Busy) => PaneStatus::Active,
         _ => PaneStatus::Idle,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn process(command: &str, terminal: Option<u64>) -> Process {
-        Process {
-            pid: 1,
-            parent: None,
-            command: command.to_owned(),
-            state: jig_session_liveness::ProcessState::Live,
-            session: None,
-            terminal,
-            start: String::new(),
-            started_ms: None,
-        }
-    }
-
-    #[test]
-    fn a_pane_is_claimed_through_its_terminal() {
-        let chain = |processes: &[(&str, Option<u64>)]| {
-            let chain: Vec<Process> = processes.iter().map(|(command, terminal)| process(command, *terminal)).collect();
-            claims(&chain, &|process| process.pid == 1)
-        };
-        assert!(chain(&[("bash", Some(1))]));
-        assert!(chain(&[("pi", Some(1)), ("bash", Some(1))]));
-        assert!(!chain(&[("pi", None), ("bash", Some(1))]), "setsid");
-        assert!(!chain(&[("pi", Some(2)), ("screen", Some(2)), ("bash", Some(1))]), "another multiplexer");
-        assert!(chain(&[("claude", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))]), "run");
-        let twice = [("claude", Some(3)), ("jig-session", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))];
-        assert!(chain(&twice), "run in run");
-        assert!(!chain(&[("pi", None), ("bash", Some(2)), ("jig-session", None), ("bash", Some(1))]));
-    }
 }
