@@ -247,6 +247,14 @@ pub struct Plugin {
     pub project: Option<&'static str>,
     /// What tells a file of ours, of whatever version, from another's.
     pub mark: &'static str,
+    /// What it brings along, so that no other entry is needed for it.
+    pub brings: Option<&'static str>,
+    /// What a person types in a running agent to have the file loaded anew. None: it is loaded at the next start only.
+    pub reload: Option<&'static str>,
+    /// The oldest version of the agent on which everything is tested; none where every version is taken.
+    pub supported: Option<&'static str>,
+    /// What came with which version: in an older one, the sentence holds.
+    pub since: &'static [(&'static str, &'static str)],
 }
 
 /// Which events begin and end a turn.

@@ -27,6 +27,10 @@ pub const AGENT: Agent = Agent {
         file: File { folder: FOLDER, name: "plugins/jig-session.js" },
         project: Some(".opencode/plugins/jig-session.js"),
         mark: "jig-session.opencode",
+        brings: None,
+        reload: None,
+        supported: None,
+        since: &[],
     }),
     packaged: Some(Packaged {
         file: File { folder: FOLDER, name: "opencode.json" },

@@ -5,11 +5,9 @@
 //! it under the lock knows that its writer is dead, and takes back what it had made. Whoever finds it without the lock
 //! passes over the claims it names: they do not hold yet, and maybe never will.
 
-use std::collections::HashSet;
-
 use jig_session_atomic::{PrivateDir, Reason};
+use jig_session_schema::bus_marks::ClaimBatch;
 use jig_session_schema::limits::BUS_FILE_BYTES;
-use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::join::Me;
@@ -18,29 +16,12 @@ use crate::store::{self, Bus, CLAIMS, Read};
 
 const NOTE: &str = "claiming.json";
 
-/// What a note says.
-struct Batch {
-    id: String,
-    owner: String,
-    /// Names of the claims' files.
-    files: HashSet<String>,
-}
-
-impl Batch {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let note: Value = serde_json::from_slice(bytes).ok()?;
-        let text = |key: &str| note.get(key).and_then(Value::as_str).map(str::to_owned);
-        let files = note.get("files")?.as_array()?.iter();
-        let files = files.map(|file| file.as_str().map(str::to_owned)).collect::<Option<_>>()?;
-        Some(Self { id: text("id")?, owner: text("owner")?, files })
-    }
-}
-
 impl Bus<'_> {
     /// Notes what is about to be made. One claim alone is made whole or not at all by itself. The caller holds the lock.
     pub(crate) fn begin_batch(&self, me: &Me, files: &[&str]) -> Result<(), Error> {
         if files.len() > 1 {
-            let note = json!({ "schema": 1, "id": me.id, "owner": me.owner, "files": files });
+            let files = files.iter().map(|file| (*file).to_owned()).collect();
+            let note = ClaimBatch::new().id(me.id.clone()).owner(me.owner.clone()).files(files);
             self.dir()?.write(NOTE, &store::bytes(&note))?;
         }
         Ok(())
@@ -65,7 +46,7 @@ impl Bus<'_> {
             read => read.ok(),
         };
         // A note that says nothing is what a power cut leaves, and no process has outlived that.
-        if let Some(batch) = read.and_then(|read| Batch::parse(&read.bytes))
+        if let Some(batch) = read.and_then(|read| whole(&read.bytes))
             && let Some(claims) = self.looked(CLAIMS)?
         {
             for file in &batch.files {
@@ -87,7 +68,7 @@ impl Bus<'_> {
             Err(_) => return Ok(()),
         };
         look.leftovers += 1;
-        let Some(batch) = Batch::parse(&read.bytes) else { return Ok(()) };
+        let Some(batch) = whole(&read.bytes) else { return Ok(()) };
         let folds_case = self.repo.place.folds_case;
         look.claims.retain(|claim| {
             let named = batch.files.contains(&store::claim_file(&claim.path, folds_case));
@@ -97,7 +78,13 @@ impl Bus<'_> {
     }
 }
 
-fn take_back(claims: &PrivateDir, file: &str, batch: &Batch) -> Result<(), Error> {
+/// A note that says everything: one of which a part cannot be read names no claims.
+fn whole(bytes: &[u8]) -> Option<ClaimBatch> {
+    let read = ClaimBatch::read(bytes).ok()?;
+    read.problems.is_empty().then_some(read.value)
+}
+
+fn take_back(claims: &PrivateDir, file: &str, batch: &ClaimBatch) -> Result<(), Error> {
     match store::one(claims, file, store::claim, |_, _| true).map(|file| file.read) {
         // Another's claim of that name was there before, or came after.
         Some(Read::Good(claim)) if claim.id == batch.id && claim.owner == batch.owner => {

@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 use jig_session_atomic::{PrivateDir, Reason, Stamp};
 use jig_session_liveness::Record;
+use jig_session_schema::bus_marks::LockHolder;
 use jig_session_schema::limits::{BUS_FILE_BYTES, UNPARSABLE_AGE};
 use jig_session_schema::names;
 use jig_session_schema::status::Process;
-use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Refusal};
 use crate::world::{World, verdict};
@@ -87,21 +87,14 @@ impl Holder {
 
     fn bytes(&self) -> Vec<u8> {
         let Some((pid, process)) = &self.who else { return Vec::new() };
-        crate::store::bytes(&json!({ "schema": 1, "token": self.token, "pid": pid, "process": process }))
+        let file = LockHolder::new().token(self.token.clone()).pid(*pid).process(process.clone());
+        crate::store::bytes(&file)
     }
 
     fn parse(bytes: &[u8], stamp: &Stamp) -> Option<Self> {
-        let file: Value = serde_json::from_slice(bytes).ok()?;
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let token = text(&file["token"]).filter(|token| token.len() == 16 && names::safe(token) == *token)?;
-        let pid = u32::try_from(file["pid"].as_u64()?).ok()?;
-        let of = &file["process"];
-        let process = Process::new()
-            .start(text(&of["start"]))
-            .boot_id(text(&of["bootId"]))
-            .pid_namespace(text(&of["pidNamespace"]))
-            .machine(text(&of["machine"]));
-        Some(Self { token, who: Some((pid, process)), made_ms: stamp.modified_ms() })
+        let LockHolder { token, pid, process, .. } = LockHolder::read(bytes).ok()?.value;
+        let is_token = token.len() == 16 && names::safe(&token) == token;
+        is_token.then(|| Self { token, who: Some((pid, process)), made_ms: stamp.modified_ms() })
     }
 
     /// A file that a power cut left: it names no holder, so its version identifies it.

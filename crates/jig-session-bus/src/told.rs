@@ -2,9 +2,9 @@
 
 use jig_session_atomic::PrivateDir;
 use jig_session_schema::bus::{DeliveryMark, Record, Removed, WakeMark};
+use jig_session_schema::bus_marks::{SentMark, SentMarks};
 use jig_session_schema::names;
 use jig_session_schema::time::Timestamp;
-use serde_json::{Value, json};
 
 use crate::clock::older;
 use crate::error::Error;
@@ -121,7 +121,7 @@ impl Bus<'_> {
     pub(crate) fn is_duplicate(&self, from: &str, to: &str, content: &str) -> Result<bool, Error> {
         let Some(inbox) = self.inbox_looked(from)? else { return Ok(false) };
         let key = sent_key(to, content);
-        Ok(self.recently_sent(&inbox).iter().any(|(sent, _)| *sent == key))
+        Ok(self.recently_sent(&inbox).iter().any(|sent| sent.key == key))
     }
 
     /// Remembers what was sent. A mark that cannot be written costs a duplicate, not a message.
@@ -129,25 +129,26 @@ impl Bus<'_> {
         let Ok(inbox) = self.inbox_made(from) else { return };
         let mut sent = self.recently_sent(&inbox);
         let now = self.world.now();
-        sent.extend(to.iter().map(|to| (sent_key(to, content), json!([now.wall_ms, now.mono_ms, now.boot_id]))));
-        let rows: Vec<Value> = sent.into_iter().map(|(key, stamp)| json!([key, stamp])).collect();
-        let _ = inbox.write(SENT, json!({ "schema": 1, "sent": rows }).to_string().as_bytes());
+        sent.extend(to.iter().map(|to| {
+            SentMark::new()
+                .key(sent_key(to, content))
+                .at(Timestamp::from_epoch_ms(now.wall_ms))
+                .mono_ms(Some(now.mono_ms))
+                .boot_id(now.boot_id.clone())
+        }));
+        let _ = inbox.write(SENT, &store::bytes(&SentMarks::new().sent(sent)));
     }
 
-    /// Keys and stamps of what was sent within ten seconds.
-    fn recently_sent(&self, inbox: &PrivateDir) -> Vec<(String, Value)> {
-        let Ok(read) = inbox.read(SENT, 65_536) else { return Vec::new() };
-        let Ok(document) = serde_json::from_slice::<Value>(&read.bytes) else { return Vec::new() };
+    /// What was sent within ten seconds.
+    fn recently_sent(&self, inbox: &PrivateDir) -> Vec<SentMark> {
+        let read = inbox.read(SENT, 65_536).ok().and_then(|read| SentMarks::read(&read.bytes).ok());
         let now = self.world.now();
-        let rows = document.get("sent").and_then(Value::as_array).cloned().unwrap_or_default();
-        rows.into_iter()
-            .filter_map(|row| {
-                let key = row.get(0)?.as_str()?.to_owned();
-                let stamp = row.get(1)?.clone();
-                let age = now.since(stamp.get(0)?.as_i64()?, stamp.get(1)?.as_u64(), stamp.get(2)?.as_str());
-                (age < limits::DUPLICATE_MS).then_some((key, stamp))
-            })
-            .collect()
+        let is_recent = |mark: &SentMark| {
+            now.since(mark.at.epoch_ms(), mark.mono_ms, mark.boot_id.as_deref()) < limits::DUPLICATE_MS
+        };
+        let mut sent = read.map(|read| read.value.sent).unwrap_or_default();
+        sent.retain(is_recent);
+        sent
     }
 }
 

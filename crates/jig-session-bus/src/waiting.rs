@@ -1,7 +1,7 @@
 //! Waiting for an answer: a mark that keeps two sessions from waiting for each other.
 
 use jig_session_atomic::PrivateDir;
-use serde_json::{Value, json};
+use jig_session_schema::bus_marks::WaitingMark;
 
 use crate::error::{Code, Error, Refusal};
 use crate::member::Member;
@@ -46,7 +46,8 @@ impl Bus<'_> {
         let Ok(place) = target::resolve(to, &names) else { return Ok(Ok(Waiting { inbox })) };
         let (other, label) = names[place];
         let (pid, start) = self.world.this();
-        inbox.write(WAITING, &store::bytes(&json!({ "schema": 1, "for": other, "pid": pid, "start": start })))?;
+        let mark = WaitingMark::new().answer_from(other.to_owned()).pid(pid).start(start);
+        inbox.write(WAITING, &store::bytes(&mark))?;
         let waiting = Waiting { inbox };
         if self.waits_for(other, id)? {
             drop(waiting);
@@ -59,10 +60,8 @@ impl Bus<'_> {
     fn waits_for(&self, id: &str, for_whom: &str) -> Result<bool, Error> {
         let Some(inbox) = self.inbox_looked(id)? else { return Ok(false) };
         let Ok(read) = inbox.read(WAITING, 4096) else { return Ok(false) };
-        let Ok(mark) = serde_json::from_slice::<Value>(&read.bytes) else { return Ok(false) };
-        let text = |key: &str| mark.get(key).and_then(Value::as_str);
-        let pid = mark.get("pid").and_then(Value::as_u64).and_then(|pid| u32::try_from(pid).ok());
-        let (Some(pid), Some(start)) = (pid, text("start")) else { return Ok(false) };
-        Ok(text("for") == Some(for_whom) && crate::world::runs(self.world, pid, start) != Some(false))
+        let Ok(mark) = WaitingMark::read(&read.bytes) else { return Ok(false) };
+        let WaitingMark { answer_from, pid, start, .. } = mark.value;
+        Ok(answer_from == for_whom && crate::world::runs(self.world, pid, &start) != Some(false))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use jig_session_agents::Agent;
+use jig_session_agents::{Agent, Hooks};
 use jig_session_atomic::read_file;
 use jig_session_schema::hooks::InstalledProgram;
 
@@ -85,6 +85,22 @@ pub fn version_numbers(version: &str) -> Option<[u32; 3]> {
     let mut parts = version.trim().trim_start_matches('v').split(['.', '-', '+']);
     let mut next = || parts.next()?.parse().ok();
     Some([next()?, next()?, next()?])
+}
+
+/// What a version of an agent cannot do with the file that it loads, as sentences; the last one says which versions are
+/// supported. None for a version that is not understood.
+#[must_use]
+pub fn limits(agent: &Agent, version: &str) -> Vec<String> {
+    let (Hooks::Plugin(plugin), Some(version)) = (&agent.hooks, version_numbers(version)) else { return Vec::new() };
+    let is_older = |than: &str| version_numbers(than).is_some_and(|than| version < than);
+    let title = agent.title;
+    let lacking = plugin.since.iter().filter(|(since, _)| is_older(since));
+    let mut limits: Vec<_> =
+        lacking.map(|(since, limit)| format!("{limit} (from {title} {since} on it is better)")).collect();
+    if let Some(supported) = plugin.supported.filter(|supported| is_older(supported)) {
+        limits.push(format!("{title} before {supported} is not supported: it publishes, the rest may not work"));
+    }
+    limits
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! The bridge as a Pi extension: the text that is installed, and what a version of Pi cannot do with it.
+//! The bridge as a Pi extension: the text that is installed.
 
 use jig_session_agents::pi::AGENT;
-use jig_session_hooks::version_numbers;
 use serde_json::{Value, json};
 
 use crate::commands::commands;
@@ -12,6 +11,11 @@ const BRIDGE: &str = include_str!("../assets/index.ts");
 const PROGRAM_LINE: (&str, &str) = ("const INSTALLED = ", "\"\"");
 const OFFER_LINE: (&str, &str) =
     ("const OFFER: { commands: any[]; unless: string[] } = ", "{ commands: [], unless: [] }");
+/// The file that an agent loads, for the program that it starts; none where that is not the bridge.
+pub fn plugin(agent: &str, program: &str) -> Option<String> {
+    (agent == AGENT.name).then(|| text(program))
+}
+
 /// The bridge's text for a program.
 pub fn text(program: &str) -> String {
     // A JSON value is a TypeScript value.
@@ -29,36 +33,6 @@ fn offer() -> Value {
     json!({ "commands": commands(), "unless": unless })
 }
 
-/// The oldest version the whole test suite passes on.
-const SUPPORTED: &str = "1.3.0";
-
-/// What came with which version: without it, the sentence holds.
-const SINCE: &[(&str, &str)] = &[
-    ("0.78.1", "the mode is guessed: a JSON run looks like a print run"),
-    ("0.80.3", "a new session name is seen at the next start only"),
-    ("0.80.4", "a session may look idle a moment too early"),
-    ("0.84.2", "a request cannot reload it; /session-reload does"),
-    ("0.84.2", "a tool switched off in the middle of a run goes at the next prompt"),
-    ("0.84.4", "a session that waits for an answer does not show attention"),
-    ("1.2.0", "what is told before a prompt is not told in a run that mail started"),
-    (SUPPORTED, "skills cannot be switched off"),
-];
-
-/// What a version cannot do, as sentences; the last one says which versions are supported.
-pub fn limits(version: &str) -> Vec<String> {
-    let Some(version) = version_numbers(version) else { return Vec::new() };
-    let older = |than: &str| version_numbers(than).is_some_and(|than| version < than);
-    let mut limits: Vec<_> = SINCE
-        .iter()
-        .filter(|(since, _)| older(since))
-        .map(|(since, limit)| format!("{limit} (from Pi {since} on it is better)"))
-        .collect();
-    if older(SUPPORTED) {
-        limits.push(format!("Pi before {SUPPORTED} is not supported: it publishes, the rest may not work"));
-    }
-    limits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,14 +43,6 @@ mod tests {
             jig_session_agents::Hooks::Plugin(plugin) => plugin.mark,
             _ => panic!("Pi loads a file"),
         }
-    }
-
-    #[test]
-    fn an_old_version_lacks_things_and_a_new_one_nothing() {
-        for (version, count) in [("0.73.1", 9), ("0.84.2", 4), ("1.2.0", 2), ("1.3.0", 0), ("1.6.0", 0), ("next", 0)] {
-            assert_eq!(limits(version).len(), count, "{version}: {:?}", limits(version));
-        }
-        assert!(limits("1.0.3").last().is_some_and(|limit| limit.contains("not supported")));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl King {
         let config = visible.map(|visible| Config {
             folder: places.king.clone(),
             visible,
-            agent_dir: fingerprint::agent_dir(environment.get("PI_CODING_AGENT_DIR"), &places.home),
+            agent_dir: fingerprint::agent_dir(|name| environment.get(name), &places.home),
             tmux: environment.get("TMUX").map(|tmux| Tmux {
                 socket: tmux.split(',').next().unwrap_or(tmux).to_owned(),
                 pane: environment.get("TMUX_PANE").map(str::to_owned),

@@ -7,7 +7,7 @@ use jig_session_atomic::{Content, EntryProblem, PrivateDir, read_file};
 use jig_session_liveness::clock;
 use jig_session_schema::limits;
 use jig_session_schema::places::Places;
-use serde_json::json;
+use jig_session_schema::state_files::LogLine;
 
 /// The log's name in its folder.
 const NAME: &str = "jig-session.log";
@@ -27,10 +27,16 @@ impl Log {
 
     /// Adds one line.
     pub fn write(&self, code: &str, message: &str) {
-        let line = json!({ "at": clock::wall(), "command": self.command, "code": code, "message": message });
+        let line = LogLine::new()
+            .at(clock::wall())
+            .command(self.command.to_owned())
+            .code(code.to_owned())
+            .message(message.to_owned());
+        let mut bytes = serde_json::to_vec(&line).unwrap_or_default();
+        bytes.push(b'\n');
         // The folder is made with the mode that keeps others out, and verified, before anything is put there.
         let Ok(folder) = PrivateDir::open_own(&self.folder, in_log) else { return };
-        let _ = folder.append(NAME, format!("{line}\n").as_bytes(), limits::LOG_BYTES as u64);
+        let _ = folder.append(NAME, &bytes, limits::LOG_BYTES as u64);
     }
 }
 
@@ -40,14 +46,17 @@ fn in_log(name: &OsStr, content: Content<'_>) -> bool {
     named && matches!(content, Content::File(_) | Content::Other)
 }
 
-/// The lines of the log, oldest first; none when there is no log.
+/// The lines of the log, oldest first; none when there is no log. Lines that are none of ours are left out.
 ///
 /// # Errors
 /// When something stands there that is no log of ours, or it cannot be read.
-pub fn lines(places: &Places) -> Result<Vec<String>, EntryProblem> {
+pub fn lines(places: &Places) -> Result<Vec<LogLine>, EntryProblem> {
     // A full log gets one more line of any length before it is put aside.
     match read_file(places.log_file(), 2 * limits::LOG_BYTES) {
-        Ok(read) => Ok(String::from_utf8_lossy(&read.bytes).lines().map(str::to_owned).collect()),
+        Ok(read) => {
+            let lines = read.bytes.split(|byte| *byte == b'\n');
+            Ok(lines.filter_map(|line| LogLine::read(line).ok()).map(|read| read.value).collect())
+        }
         Err(problem) if problem.is_missing() => Ok(Vec::new()),
         Err(problem) => Err(problem),
     }

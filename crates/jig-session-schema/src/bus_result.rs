@@ -36,6 +36,27 @@ macro_rules! result {
     };
 }
 
+record! {
+    /// A call of the bus's tool that could not be carried out: the fields that every result has. Its action is whatever
+    /// the caller named; where that is an action, this is its result.
+    pub struct FailedCall {
+        /// The version of this document: 1.
+        version schema: Tag = "schema" is 1,
+        /// The action that was called.
+        required action: String = "action",
+        /// False.
+        required ok: bool = "ok",
+        /// Why not, in a word of the error codes.
+        added code: Option<crate::error::ErrorCode> = "code",
+        /// Why not, for people.
+        added message: Option<String> = "message",
+        /// What can be done about it.
+        added hint: Option<String> = "hint",
+        /// The caller's own unread mail; null when it is no member.
+        seed unread: Option<u64> = "unread",
+    }
+}
+
 lines! {
     /// The result of an action on the bus, told apart by `action`.
     pub enum BusResult by "action" {

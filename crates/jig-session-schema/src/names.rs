@@ -34,6 +34,12 @@ pub fn hash16_bytes(bytes: &[u8]) -> String {
     sha256::hex16(bytes)
 }
 
+/// All 64 hex digits of SHA-256 of any bytes.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    sha256::hex(&sha256::digest(bytes))
+}
+
 /// A document's name without `.json`; None for an empty id.
 #[must_use]
 pub fn document_name(id: &str) -> Option<String> {

@@ -1,4 +1,5 @@
-//! SHA-256 (FIPS 180-4), so that names need no further dependency. Not for secrets.
+//! SHA-256 (FIPS 180-4), the only one in the house: names need it, and no dependant of this crate is to build six crates
+//! for that. Not for secrets.
 
 /// Square roots' and cube roots' first 32 fraction bits are the algorithm's constants; the cube roots' are these.
 const ROUND: [u32; 64] = [
@@ -119,7 +120,11 @@ fn compress(state: &mut [u32; 8], block: &[u8]) {
 
 /// The first 16 hex digits.
 pub(crate) fn hex16(message: &[u8]) -> String {
-    digest(message)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest(message)[..8])
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -127,7 +132,7 @@ mod tests {
     /// The standard's own examples, and lengths around the padding's edges.
     #[test]
     fn known_answers() {
-        let hex = |message: &[u8]| super::digest(message).iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let hex = |message: &[u8]| super::hex(&super::digest(message));
         assert_eq!(hex(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert_eq!(hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(

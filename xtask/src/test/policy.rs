@@ -26,6 +26,7 @@ pub(crate) fn check() -> anyhow::Result<Tally> {
     sources(&mut found)?;
     advisories(&mut found)?;
     files(&mut found)?;
+    invariants(&mut found)?;
     Ok(found)
 }
 
@@ -160,6 +161,37 @@ fn allowed_licences() -> anyhow::Result<Vec<String>> {
     Ok(line.split('"').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
+/// What `docs/architecture.md` promises of the sources, where a look at the text can tell.
+fn invariants(found: &mut Tally) -> anyhow::Result<()> {
+    let listed = ["ls-files", "crates/*/src/*.rs"];
+    let ran = run(std::process::Command::new("git").args(listed).current_dir(root()), |_| false)?;
+    let mut broken = Vec::new();
+    for name in ran.lines.iter().filter(|name| !name.ends_with("tests.rs") && !name.contains("/tests/")) {
+        let Ok(text) = std::fs::read_to_string(root().join(name)) else { continue };
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        broken.extend(promises(name, code).into_iter().map(|why| format!("{name} {why}")));
+    }
+    found.check(broken.is_empty(), format!("promises of docs/architecture.md are kept: {broken:?}"));
+    Ok(())
+}
+
+/// Which promises the code of a file breaks.
+fn promises(name: &str, code: &str) -> Vec<&'static str> {
+    let dense: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+    let within = |place: &str| name.starts_with(place);
+    let mut broken = Vec::new();
+    if dense.contains("json!({\"schema\"") && !within("crates/jig-session-schema/") {
+        broken.push("writes a document by hand: declare its record in jig-session-schema");
+    }
+    if dense.contains("SystemTime::now()") && !within("crates/jig-session-liveness/src/clock.rs") {
+        broken.push("reads the clock: jig_session_liveness::clock is the one place");
+    }
+    if dense.contains("std::env::vars") && !within("crates/jig-session/src/app.rs") {
+        broken.push("reads the environment: app.rs is the one place");
+    }
+    broken
+}
+
 fn files(found: &mut Tally) -> anyhow::Result<()> {
     let ran = run(std::process::Command::new("git").args(["ls-files"]).current_dir(root()), |_| false)?;
     let words: Vec<String> = FORBIDDEN.iter().map(|parts| parts.concat()).collect();
@@ -180,4 +212,22 @@ fn files(found: &mut Tally) -> anyhow::Result<()> {
     }
     found.check(clean, "no file names a folder outside the project");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_promise_is_named() {
+        for (name, code, count) in [
+            ("crates/jig-session-bus/src/x.rs", "json!({\n    \"schema\": 1, \"id\": id })", 1),
+            ("crates/jig-session-schema/src/x.rs", "json!({ \"schema\": 1 })", 0),
+            ("crates/jig-session/src/x.rs", "SystemTime::now(); std::env::vars_os()", 2),
+            ("crates/jig-session-liveness/src/clock.rs", "Timestamp::from_system(SystemTime::now())", 0),
+            ("crates/jig-session/src/x.rs", "json!({ \"ok\": true })", 0),
+        ] {
+            assert_eq!(promises(name, code).len(), count, "{name}: {code}");
+        }
+    }
 }

@@ -26,6 +26,10 @@ pub const AGENT: Agent = Agent {
         file: File { folder: FOLDER, name: "extensions/jig-session/index.ts" },
         project: None,
         mark: "Symbol.for(\"jig-session.bridge\")",
+        brings: Some("the bridge has the tool, the notices and the guard"),
+        reload: Some("/reload"),
+        supported: Some("1.3.0"),
+        since: SINCE,
     }),
     packaged: Some(Packaged {
         file: File { folder: FOLDER, name: "settings.json" },
@@ -47,6 +51,18 @@ pub const AGENT: Agent = Agent {
     figures: None,
     screen: Some("pi"),
 };
+
+/// What came with which version of Pi: in an older one, the sentence holds.
+const SINCE: &[(&str, &str)] = &[
+    ("0.78.1", "the mode is guessed: a JSON run looks like a print run"),
+    ("0.80.3", "a new session name is seen at the next start only"),
+    ("0.80.4", "a session may look idle a moment too early"),
+    ("0.84.2", "a request cannot reload it; /session-reload does"),
+    ("0.84.2", "a tool switched off in the middle of a run goes at the next prompt"),
+    ("0.84.4", "a session that waits for an answer does not show attention"),
+    ("1.2.0", "what is told before a prompt is not told in a run that mail started"),
+    ("1.3.0", "skills cannot be switched off"),
+];
 
 const PAYLOAD: PayloadForm = PayloadForm {
     keys: &[

@@ -10,8 +10,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use jig_session_agents::pi::AGENT;
 use jig_session_atomic::read_file;
-use sha2::{Digest, Sha256};
+use jig_session_schema::names;
 
 use json::Value;
 
@@ -47,10 +48,11 @@ impl Kind {
     }
 }
 
-/// The agent's folder as Pi finds it: the trimmed `PI_CODING_AGENT_DIR`, else `.pi/agent` in the home folder.
+/// The agent's folder as Pi finds it: the trimmed value of its variable, else `.pi/agent` in the home folder.
 #[must_use]
-pub fn agent_dir(pi_coding_agent_dir: Option<&str>, home: &Path) -> PathBuf {
-    let given = pi_coding_agent_dir.map(str::trim).filter(|dir| !dir.is_empty());
+pub fn agent_dir<'a>(variable: impl Fn(&str) -> Option<&'a str>, home: &Path) -> PathBuf {
+    let name = AGENT.folder.and_then(|folder| folder.variable).map(|(name, _)| name);
+    let given = name.and_then(variable).map(str::trim).filter(|dir| !dir.is_empty());
     given.map_or_else(|| home.join(".pi/agent"), PathBuf::from)
 }
 
@@ -76,7 +78,8 @@ impl Shown {
 /// The part that every folder shares: computed once, it serves a whole list of sessions.
 #[derive(Clone)]
 pub struct Global {
-    hash: Sha256,
+    /// What is hashed: a line for each thing that Pi loads.
+    lines: String,
     shown: Shown,
 }
 
@@ -90,42 +93,39 @@ impl Global {
     fn read_as(agent_dir: &Path, shown: Shown) -> Option<Self> {
         let text = read(&agent_dir.join("settings.json"))?;
         let settings = Value::parse(&String::from_utf8_lossy(&text))?;
-        let mut hash = Sha256::new();
-        hash.update(format!("settings:{}\n", settings.stringify()));
+        let mut lines = format!("settings:{}\n", settings.stringify());
         for name in ["trust.json", "keybindings.json"] {
             let path = agent_dir.join(name);
             if path.exists() {
-                hash.update(format!("{name}:{}\n", file_hex(&path).unwrap_or_default()));
+                lines.push_str(&format!("{name}:{}\n", file_hex(&path).unwrap_or_default()));
             }
         }
         for (name, kind) in TREES {
-            hash.update(tree(&agent_dir.join(name), kind, &shown));
+            lines.push_str(&tree(&agent_dir.join(name), kind, &shown));
         }
         if let Some(Value::List(packages)) = settings.get("packages") {
             for package in packages {
                 let source = package.to_js_string();
                 if let Some(marker) = package_marker(agent_dir, &source, &shown) {
-                    hash.update(format!("pkg:{source}:{marker}\n"));
+                    lines.push_str(&format!("pkg:{source}:{marker}\n"));
                 }
             }
         }
-        Some(Self { hash, shown })
+        Some(Self { lines, shown })
     }
 
     /// Adds the project's part and gives the 16 hex digits.
     #[must_use]
     pub fn in_folder(&self, cwd: &Path) -> String {
-        let mut hash = self.hash.clone();
+        let mut lines = self.lines.clone();
         let project = cwd.join(".pi");
         if let Some(hex) = file_hex(&project.join("settings.json")) {
-            hash.update(format!("proj-settings:{hex}\n"));
+            lines.push_str(&format!("proj-settings:{hex}\n"));
         }
         for (name, kind) in TREES {
-            hash.update(tree(&project.join(name), kind, &self.shown));
+            lines.push_str(&tree(&project.join(name), kind, &self.shown));
         }
-        let mut text = hex(&hash.finalize());
-        text.truncate(16);
-        text
+        names::hash16(&lines)
     }
 }
 
@@ -140,27 +140,27 @@ fn package_marker(agent_dir: &Path, source: &str, shown: &Shown) -> Option<Strin
             _ => repo,
         };
         let folder = join(&agent_dir.join("git"), repo);
-        let mut parts = Sha256::new();
+        let mut parts = String::new();
         if let Some(hex) = file_hex(&folder.join(".git/HEAD")) {
-            parts.update(format!("head:{hex}\n"));
+            parts.push_str(&format!("head:{hex}\n"));
         }
         if let Some(hex) = file_hex(&folder.join("package.json")) {
-            parts.update(format!("pkg:{hex}\n"));
+            parts.push_str(&format!("pkg:{hex}\n"));
         }
-        return Some(short(parts));
+        return Some(short(&parts));
     }
     let folder = join(agent_dir, source);
     if !folder.exists() {
         return None;
     }
-    let mut parts = Sha256::new();
+    let mut parts = String::new();
     if let Some(hex) = file_hex(&folder.join("package.json")) {
-        parts.update(format!("pkg:{hex}\n"));
+        parts.push_str(&format!("pkg:{hex}\n"));
     }
     for (name, kind) in PACKAGE_TREES {
-        parts.update(tree(&folder.join(name), kind, shown));
+        parts.push_str(&tree(&folder.join(name), kind, shown));
     }
-    Some(short(parts))
+    Some(short(&parts))
 }
 
 /// One line a file, `<full path>:<hex>`, sorted by the UTF-16 code units of the path.
@@ -220,21 +220,12 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 }
 
 fn file_hex(path: &Path) -> Option<String> {
-    read(path).map(|bytes| hex(&Sha256::digest(bytes)))
+    read(path).map(|bytes| names::sha256_hex(&bytes))
 }
 
-fn short(hash: Sha256) -> String {
-    let mut text = hex(&hash.finalize());
+fn short(lines: &str) -> String {
+    let mut text = names::hash16(lines);
     text.truncate(12);
-    text
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
     text
 }
 

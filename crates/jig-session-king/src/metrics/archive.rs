@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use jig_session_schema::shape::Named;
+use jig_session_schema::state_files::{ArchivedDay, ArchivedSums, UsageArchive};
+use serde_json::Value;
 
 use super::record::Tokens;
 
@@ -35,31 +37,31 @@ impl Sums {
         self.unread += other.unread;
     }
 
-    /// The numbers with their keys in the archive. A day that lacks one of them is incomplete.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 8] {
-        [
-            ("calls", &mut self.calls),
-            ("errors", &mut self.errors),
-            ("tokensIn", &mut self.tokens.input),
-            ("tokensOut", &mut self.tokens.output),
-            ("tokensCacheRead", &mut self.tokens.cache_read),
-            ("tokensCacheWrite", &mut self.tokens.cache_write),
-            ("tokensReasoning", &mut self.tokens.reasoning),
-            ("unread", &mut self.unread),
-        ]
-    }
-
-    fn read(value: &Value) -> Option<Self> {
-        let mut sums = Self::default();
-        for (key, slot) in sums.fields() {
-            *slot = value.get(key)?.as_u64()?;
+    fn read(sums: &ArchivedSums) -> Self {
+        Self {
+            calls: sums.calls,
+            errors: sums.errors,
+            tokens: Tokens {
+                input: sums.tokens_in,
+                output: sums.tokens_out,
+                cache_read: sums.tokens_cache_read,
+                cache_write: sums.tokens_cache_write,
+                reasoning: sums.tokens_reasoning,
+            },
+            unread: sums.unread,
         }
-        Some(sums)
     }
 
-    fn document(mut self) -> Value {
-        let fields = self.fields().map(|(key, slot)| (key.to_owned(), Value::from(*slot)));
-        Value::Object(fields.into_iter().collect())
+    fn document(self) -> ArchivedSums {
+        ArchivedSums::new()
+            .calls(self.calls)
+            .errors(self.errors)
+            .tokens_in(self.tokens.input)
+            .tokens_out(self.tokens.output)
+            .tokens_cache_read(self.tokens.cache_read)
+            .tokens_cache_write(self.tokens.cache_write)
+            .tokens_reasoning(self.tokens.reasoning)
+            .unread(self.unread)
     }
 }
 
@@ -111,28 +113,30 @@ impl Folder {
         self.quarters.values().map(|sums| sums.calls).sum()
     }
 
+    /// A day that says everything; one of which a part is missing is incomplete.
     fn read(value: &Value) -> Option<Self> {
+        let read = ArchivedDay::read_value(value.clone()).ok().filter(|read| read.problems.is_empty())?;
+        let day = read.value;
         let mut quarters = BTreeMap::new();
-        for (hour, minutes) in value.get("hours")?.as_object()? {
-            for (minute, sums) in minutes.as_object()? {
-                quarters.insert(Quarter::parse(hour, minute)?, Sums::read(sums)?);
+        for (hour, minutes) in day.hours.iter() {
+            for (minute, sums) in minutes.iter() {
+                quarters.insert(Quarter::parse(hour, minute)?, Sums::read(sums));
             }
         }
-        let modified_ms = value.get("modifiedMs")?.as_i64()?;
-        Some(Self { modified_ms, unplaced: value.get("unplaced")?.as_u64()?, quarters })
+        Some(Self { modified_ms: day.modified_ms, unplaced: day.unplaced, quarters })
     }
 
     fn document(&self) -> Value {
-        let mut hours: Map<String, Value> = Map::new();
+        let mut hours: Named<Named<ArchivedSums>> = Named::default();
         for (quarter, sums) in &self.quarters {
             if let Some((hour, minute)) = quarter.keys() {
-                let minutes = hours.entry(hour).or_insert_with(|| json!({}));
-                if let Value::Object(minutes) = minutes {
-                    minutes.insert(minute, sums.document());
-                }
+                let mut minutes = hours.get(&hour).cloned().unwrap_or_default();
+                minutes.insert(&minute, sums.document());
+                hours.insert(&hour, minutes);
             }
         }
-        json!({ "modifiedMs": self.modified_ms, "unplaced": self.unplaced, "hours": hours })
+        let day = ArchivedDay::new().modified_ms(self.modified_ms).unplaced(self.unplaced).hours(hours);
+        Value::Object(day.to_document())
     }
 }
 
@@ -157,14 +161,11 @@ impl Archive {
     /// Reads the archive; `None` when the bytes are none of ours, so that they are not written over.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let document: Value = serde_json::from_slice(bytes).ok()?;
-        if document.get("schema")?.as_u64()? != 1 {
-            return None;
-        }
+        let archive = UsageArchive::read_value(serde_json::from_slice(bytes).ok()?).ok()?.value;
         let mut days = BTreeMap::new();
-        for (name, value) in document.get("days")?.as_object()? {
+        for (name, value) in archive.days.iter() {
             let entry = Folder::read(value).map_or_else(|| Entry::Incomplete(value.clone()), Entry::Complete);
-            days.insert(name.clone(), entry);
+            days.insert(name.to_owned(), entry);
         }
         Some(Self { days, changed: false })
     }
@@ -172,15 +173,12 @@ impl Archive {
     /// The archive's text.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let days: Map<String, Value> = self
-            .days
-            .iter()
-            .map(|(name, entry)| match entry {
-                Entry::Complete(folder) => (name.clone(), folder.document()),
-                Entry::Incomplete(value) => (name.clone(), value.clone()),
-            })
-            .collect();
-        let mut bytes = serde_json::to_vec(&json!({ "schema": 1, "days": days })).unwrap_or_default();
+        let days = self.days.iter().map(|(name, entry)| match entry {
+            Entry::Complete(folder) => (name.clone(), folder.document()),
+            Entry::Incomplete(value) => (name.clone(), value.clone()),
+        });
+        let archive = UsageArchive::new().days(days.collect());
+        let mut bytes = serde_json::to_vec(&archive).unwrap_or_default();
         bytes.push(b'\n');
         bytes
     }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jig_session_agents::pi::Bridge;
+use jig_session_agents::pi::{AGENT, Bridge};
 use jig_session_atomic::{PrivateDir, read_file};
 use jig_session_schema::bridge::ToHost;
 use jig_session_schema::event::{Event, ToolPhase, TurnPhase};
@@ -125,7 +125,7 @@ impl Demo<'_> {
     }
 
     fn publish(&self) -> Result<Child, Failure> {
-        let mut command = self.command(&["publish", "--agent", "pi"]);
+        let mut command = self.command(&["publish", "--agent", AGENT.name]);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         command.spawn().map_err(|error| io("cannot start publish", &error))
     }

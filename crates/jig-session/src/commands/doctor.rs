@@ -11,7 +11,6 @@ use jig_session_schema::row::{Detail, ProblemReason, Source};
 use jig_session_schema::status::{AgentName, Status};
 use jig_session_schema::time::Timestamp;
 use jig_session_store::Hints;
-use serde_json::Value;
 
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
@@ -249,15 +248,10 @@ fn log(places: &Places, now: Timestamp) -> Check {
         Ok(lines) => lines,
         Err(problem) => return unread("log", &file, &problem),
     };
-    let recent = lines.iter().rev().map_while(|line| serde_json::from_str::<Value>(line).ok()).take_while(|line| {
-        let at = line["at"].as_str().and_then(Timestamp::parse);
-        at.is_some_and(|at| now.since_ms(at) < RECENT_MS)
-    });
-    let recent: Vec<Value> = recent.collect();
-    let Some(last) = recent.first() else { return good("log", "no errors were logged in the last day") };
-    let word = |key: &str| last[key].as_str().unwrap_or_default();
-    let message =
-        format!("{} errors in the last day; the last one: {}: {}", recent.len(), word("command"), word("message"));
+    let mut recent = lines.iter().rev().take_while(|line| now.since_ms(line.at) < RECENT_MS);
+    let Some(last) = recent.next() else { return good("log", "no errors were logged in the last day") };
+    let count = recent.count() + 1;
+    let message = format!("{count} errors in the last day; the last one: {}: {}", last.command, last.message);
     bad("log", message, Some("it stops counting after a day".to_owned()), Some(&file))
 }
 

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use jig_session_agents::{ALL, Agent, Hooks, Seen};
+use jig_session_agents::{ALL, Agent, Hooks, Plugin, Seen};
 use jig_session_hooks::{Content, Deed, Part, Target, apply, changes, found, parts_of, run_line, stable_program};
-use jig_session_host::bridge as pi;
 use jig_session_schema::documents::Check;
 use jig_session_schema::hooks::{HooksAgent, HooksDocument, HooksEntry, HooksState, InstalledProgram};
 
@@ -170,8 +169,8 @@ fn wanted(deed: Deed, agent: &Agent, parts: &Parts) -> Result<Vec<Part>, Failure
                 (Hooks::Plugin(_), Part::Guard) => {
                     format!("what it loads guards edits: jig-session hooks install {}", agent.name)
                 }
-                (Hooks::Plugin(_), _) if agent.name == "pi" => {
-                    "the bridge has the tool, the notices and the guard: jig-session hooks install pi".to_owned()
+                (Hooks::Plugin(Plugin { brings: Some(brings), .. }), _) => {
+                    format!("{brings}: jig-session hooks install {}", agent.name)
                 }
                 _ => {
                     let words: Vec<String> = has.iter().map(|part| part.word().to_string()).collect();
@@ -221,10 +220,7 @@ impl Setup {
 
 /// The text of the file that an agent loads.
 fn plugin_text(agent: &Agent, program: &str) -> Option<String> {
-    match agent.name {
-        "pi" => Some(pi::text(program)),
-        name => jig_session_hooks::plugin(name, program),
-    }
+    jig_session_host::bridge::plugin(agent.name, program).or_else(|| jig_session_hooks::plugin(agent.name, program))
 }
 
 /// What a person should know of an agent.
@@ -235,29 +231,29 @@ fn notes(deed: Deed, agent: &Agent, report: &HooksAgent) -> Vec<String> {
         notes.extend(agent.hooks.commands().and_then(|commands| commands.trust).map(str::to_owned));
     }
     let version = report.found.as_ref().and_then(|found| found.version.as_deref());
-    if let Some(version) = version.filter(|_| agent.name == "pi") {
-        notes.extend(pi::limits(version));
-    }
+    notes.extend(version.into_iter().flat_map(|version| jig_session_hooks::limits(agent, version)));
     if agent.seen == Seen::Documented {
         notes.push(format!("{}: from its documents, not tried with the program itself", agent.title));
     }
     notes
 }
 
-/// The Pis that run with what was there before: Pi loads an extension at its start, and again when it is told to.
+/// The running sessions of an agent that can load its file anew: they go on with what was there before.
 fn to_reload(agent: &Agent, report: &HooksAgent, app: &App) -> Vec<String> {
     let changed = [HooksState::INSTALLED, HooksState::UPDATED, HooksState::REMOVED];
-    if agent.name != "pi" || !report.entries.iter().any(|entry| changed.contains(&entry.state)) {
+    let Hooks::Plugin(Plugin { reload: Some(reload), .. }) = &agent.hooks else { return Vec::new() };
+    if !report.entries.iter().any(|entry| changed.contains(&entry.state)) {
         return Vec::new();
     }
     // What cannot be listed now is no reason to fail: the installation is done.
     let Ok(view) = crate::view::load(app) else { return Vec::new() };
     let is_running = |row: &&jig_session_schema::row::Row| {
-        row.agent.as_ref().is_some_and(|agent| agent.name == "pi") && jig_session_store::is_live(row)
+        row.agent_name().as_str() == agent.name && jig_session_store::is_live(row)
     };
     let note = |row: &jig_session_schema::row::Row| {
         let pid = row.pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
-        format!("Pi {pid} in {} goes on with what it has loaded: type /reload there", clean(&row.cwd))
+        let (title, cwd) = (agent.title, clean(&row.cwd));
+        format!("{title} {pid} in {cwd} goes on with what it has loaded: type {reload} there")
     };
     view.rows().filter(is_running).map(note).collect()
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 
 /// Pi's folder as a Pi started in this environment would find it.
 pub(super) fn agent_dir(app: &App) -> PathBuf {
-    fingerprint::agent_dir(app.var("PI_CODING_AGENT_DIR"), &app.places().home)
+    fingerprint::agent_dir(|name| app.var(name), &app.places().home)
 }
 
 /// Fresh fingerprints, each computed once a folder.

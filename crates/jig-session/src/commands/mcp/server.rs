@@ -7,6 +7,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jig_session_bus::{Bus, System, Taken, World, tool};
+use jig_session_schema::bus_result::FailedCall;
 use jig_session_schema::limits::{HEARTBEAT, LINE_BYTES};
 use jig_session_schema::names;
 use serde_json::{Map, Value, json};
@@ -197,13 +198,14 @@ impl State {
 /// A call that failed, in the form of every result, so that `unread` is never missing.
 fn failed(parameters: &Map<String, Value>, failure: &Failure, unread: Option<u64>) -> Value {
     let action = parameters.get("action").and_then(Value::as_str).unwrap_or_default();
-    let mut document = json!({
-        "schema": 1, "action": action, "ok": false, "code": failure.code.word(), "message": failure.message,
-    });
-    if let Some(hint) = &failure.hint {
-        document["hint"] = json!(hint);
-    }
-    document["unread"] = json!(unread);
+    let document = FailedCall::new()
+        .action(action.to_owned())
+        .ok(false)
+        .code(Some(failure.code.into()))
+        .message(Some(failure.message.clone()))
+        .hint(failure.hint.clone())
+        .unread(unread);
+    let document = Value::Object(document.to_document());
     result(&failure.message, document, true)
 }
 
