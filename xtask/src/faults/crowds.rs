@@ -7,12 +7,23 @@ use crate::run::{cargo, run as run_program};
 
 /// What is run: what it shows, and the arguments that choose its test.
 const CROWDS: &[(&str, &[&str])] = &[
-    ("the control: claims without a lock", &["-p", "jig-session-bus", "--test", "crowd", "the_check_sees"]),
+    (
+        "the control: claims without a lock",
+        &["-p", "jig-session-bus", "--test", "crowd", "the_check_sees_what_happens"],
+    ),
     ("1,000 races of six for nested paths", &["-p", "jig-session-bus", "--test", "crowd", "six_racers"]),
-    ("64 command lines, 50 claims each", &["-p", "jig-session", "--test", "bus", "a_crowd_of_command_lines"]),
+    ("64 command lines, 50 claims each", &["-p", "jig-session", "--test", "fleet", "a_crowd_of_command_lines"]),
     (
         "16 processes without locks, 300 claims each",
         &["-p", "jig-session-bus", "--test", "crowd", "no_two_hold_overlapping_paths_where"],
+    ),
+    (
+        "the control: 32 members of one process, taken for one",
+        &["-p", "jig-session-bus", "--test", "crowd", "the_check_sees_members"],
+    ),
+    (
+        "32 members of one process, 2,000 claims each",
+        &["-p", "jig-session-bus", "--test", "crowd", "no_two_members_under_one_process"],
     ),
     (
         "64 senders, 1,000 messages each, 32 readers that die",

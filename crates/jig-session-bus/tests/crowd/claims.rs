@@ -29,10 +29,10 @@ const OVER: &str = "over";
 /// From when to when one process certainly held one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    path: String,
-    from: u64,
-    to: u64,
-    who: String,
+    pub(crate) path: String,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) who: String,
 }
 
 /// Reads the workers' notes: `G path time` after a grant, `R path time` before a release or a death.

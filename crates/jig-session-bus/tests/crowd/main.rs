@@ -7,4 +7,5 @@ mod claims;
 mod lockless;
 mod mail;
 mod race;
+mod shared;
 mod worker;
