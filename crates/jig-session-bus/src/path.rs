@@ -49,8 +49,14 @@ pub enum BadPath {
     #[error("\"{0}\" is a pattern; claims are files or folders")]
     Pattern(String),
     /// A spelling that some tool would expand, and nothing here does.
-    #[error("\"{0}\" begins with \"~\", which stands for nothing here")]
+    #[error("\"{0}\" begins with \"~\" or \"$\", which stands for nothing here")]
     Home(String),
+    /// Several paths in one word.
+    #[error("\"{0}\" is several paths in one")]
+    Several(String),
+    /// A path written as files are mentioned to an agent.
+    #[error("\"{0}\" names a file as a resource")]
+    Mention(String),
     /// An address and no path.
     #[error("\"{0}\" is an address and no path")]
     Address(String),
@@ -89,6 +95,8 @@ impl BadPath {
             ),
             Self::Pattern(_) => Some("name each path, or claim the folder: src/api or src/api/**".to_owned()),
             Self::Home(_) => Some("write the path out; for a file of that name: ./~name".to_owned()),
+            Self::Several(_) => Some("name each path by itself".to_owned()),
+            Self::Mention(text) => Some(format!("write it without the \"@\": {}", &text[1..])),
             Self::Address(text) => Some(match file_uri(text) {
                 Some(path) => format!("write it as a path: {path}"),
                 None => "claim the path of a file or folder, or a resource such as @name".to_owned(),
@@ -111,8 +119,10 @@ pub fn resolve(argument: &str, place: &Worktree) -> Result<ClaimPath, BadPath> {
     if argument.len() > limits::PATH {
         return Err(BadPath::TooLong);
     }
-    if argument.starts_with('@') {
-        return resource(argument);
+    if let Some(name) = argument.strip_prefix('@') {
+        // What agents are told of files begins so too; a build or a port is not called like a file that is there.
+        let is_path = name.contains(['/', '.']) && place.cwd.join(name).symlink_metadata().is_ok();
+        return if is_path { Err(BadPath::Mention(argument.to_owned())) } else { resource(argument) };
     }
     let (spelled, as_dir) = below(argument, place)?;
     let spelled = if as_dir { spelled } else { without_line(&spelled, place) };
@@ -249,12 +259,21 @@ fn below(argument: &str, place: &Worktree) -> Result<(String, bool), BadPath> {
     if place.cwd.join(argument).symlink_metadata().is_ok() {
         return Ok((argument.to_owned(), argument.ends_with('/')));
     }
-    if argument.starts_with('~') {
+    let argument = argument.trim();
+    let is_there = |part: &str| !part.is_empty() && place.cwd.join(part.trim()).symlink_metadata().is_ok();
+    if argument.contains(',') && argument.split(',').all(is_there) {
+        return Err(BadPath::Several(argument.to_owned()));
+    }
+    if argument.is_empty() {
+        return Err(BadPath::Empty);
+    }
+    if argument.starts_with(['~', '$']) {
         return Err(BadPath::Home(argument.to_owned()));
     }
     let scheme = argument.split_once(':').filter(|(scheme, rest)| {
         let named = scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
-        named && (rest.starts_with("//") || scheme.eq_ignore_ascii_case("file"))
+        let is_drive = scheme.len() == 1 && rest.starts_with(['\\', '/']);
+        is_drive || named && (rest.starts_with("//") || scheme.eq_ignore_ascii_case("file"))
     });
     if scheme.is_some() {
         return Err(BadPath::Address(argument.to_owned()));
@@ -430,6 +449,9 @@ mod tests {
             (".", "."),
             ("*", "."),
             ("@build", "@build"),
+            ("@docs", "@docs"), // a resource, though a folder is called so
+            (" src/api\n", "src/api"),
+            ("new,file.ts", "new,file.ts"),
             ("./@types", "./@types"),
             ("app/[id]", "app/[id]"),                   // a file that is called so is no pattern
             ("app/[id]/page.tsx", "app/[id]/page.tsx"), // nor is what is to be made in it
@@ -475,10 +497,15 @@ mod tests {
         for pattern in ["pkg/{a,b}/**", "src/f{1..3}.rs", "!src/x", "src/?.rs", "src/[ab].rs", "a/**/b"] {
             assert!(matches!(resolve(pattern, place), Err(BadPath::Pattern(_))), "{pattern}");
         }
-        for home in ["~", "~/notes", "~user/x"] {
+        for home in ["~", "~/notes", "~user/x", "$HOME/x", "${ROOT}/src"] {
             assert!(matches!(resolve(home, place), Err(BadPath::Home(_))), "{home}");
         }
-        for address in ["file:///r/a", "file:a", "https://x.invalid/a"] {
+        for several in ["src,docs", "src/api/routes.ts, docs"] {
+            assert!(matches!(resolve(several, place), Err(BadPath::Several(_))), "{several}");
+        }
+        let mention = resolve("@src/api/routes.ts", place).expect_err("a file");
+        assert_eq!(mention.hint().as_deref(), Some("write it without the \"@\": src/api/routes.ts"));
+        for address in ["file:///r/a", "file:a", "https://x.invalid/a", "C:\\src\\a", "c:/src/a"] {
             let refused = resolve(address, place).expect_err("an address");
             assert!(matches!(refused, BadPath::Address(_)) && refused.hint().is_some(), "{address}");
         }

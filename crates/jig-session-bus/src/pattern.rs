@@ -63,6 +63,8 @@ fn has_brackets(part: &str) -> bool {
 
 /// A part that is one word in brackets and no class of characters.
 fn is_bracketed_word(part: &str) -> bool {
+    // A route that stands in for another one: `(.)[photo]`, `(..)[photo]`.
+    let part = ["(.)", "(..)", "(...)"].iter().find_map(|before| part.strip_prefix(before)).unwrap_or(part);
     let inside = |text: &str| text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).map(str::to_owned);
     let Some(word) = inside(part).map(|once| inside(&once).unwrap_or(once)) else { return false };
     !word.is_empty() && !word.contains(['[', ']']) && !is_class(&word)
@@ -111,9 +113,10 @@ mod tests {
             "src/[...path]/x.ts",             //
             "src/[[...path]]",                //
             "src/[[lang]]/[id=integer]",      //
-            "src/[my-page]/x.ts",             //
-            "src/a[b",                        // half of a bracket is none
-            "src/a{b}.rs",                    //
+            "src/(.)[photo]/page.tsx",
+            "src/[my-page]/x.ts", //
+            "src/a[b",            // half of a bracket is none
+            "src/a{b}.rs",        //
         ];
         for name in names {
             assert!(!is_pattern(name, &place("")), "{name}");
