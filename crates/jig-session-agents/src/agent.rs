@@ -133,6 +133,16 @@ impl Hooks {
             Self::None | Self::Plugin(_) => None,
         }
     }
+
+    /// Which events begin and end a turn, of those at which mail is announced.
+    #[must_use]
+    pub fn turns(&self) -> Option<&Turns> {
+        match self {
+            Self::None => None,
+            Self::Commands(commands) => Some(&commands.turns),
+            Self::Plugin(plugin) => Some(&plugin.turns),
+        }
+    }
 }
 
 /// Our plugin in an agent that installs plugins by itself. The plugin and what `hooks install` writes bring the same
@@ -255,6 +265,8 @@ pub struct Plugin {
     pub supported: Option<&'static str>,
     /// What came with which version: in an older one, the sentence holds.
     pub since: &'static [(&'static str, &'static str)],
+    /// Which events it announces mail at.
+    pub turns: Turns,
 }
 
 /// Which events begin and end a turn.

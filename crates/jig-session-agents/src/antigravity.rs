@@ -60,6 +60,7 @@ const PLUGIN: Folder = Folder { variable: None, home: ".gemini/config/plugins/ji
 const MANIFEST: &str = "{\n  \"name\": \"jig-session\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Publishes what the session does\"\n}\n";
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("conversationId", Field::Session),
         ("session_id", Field::Session),

@@ -95,23 +95,9 @@ pub const AGENT: Agent = Agent {
 
 /// The fields of its hooks, and those of its status line.
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: Some(&forms::SNAKE),
     keys: &[
-        ("session_id", Field::Session),
-        ("hook_event_name", Field::Event),
-        ("cwd", Field::Cwd),
-        ("transcript_path", Field::Transcript),
         ("model", Field::Nested(&[("id", Field::Model), ("display_name", Field::ModelName)])),
-        ("source", Field::Source),
-        ("reason", Field::Reason),
-        ("tool_name", Field::Tool),
-        ("tool_use_id", Field::Call),
-        ("tool_input", Field::Arguments),
-        ("notification_type", Field::Notification),
-        ("agent_id", Field::Subagent),
-        ("stop_hook_active", Field::StopHookActive),
-        ("background_tasks", Field::Background),
-        ("is_interrupt", Field::Interrupted),
-        ("trigger", Field::Trigger),
         ("version", Field::Version),
         ("cost", Field::Nested(&[("total_cost_usd", Field::Cost)])),
         (

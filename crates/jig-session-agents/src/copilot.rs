@@ -94,6 +94,7 @@ pub const AGENT: Agent = Agent {
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("session_id", Field::Session),
         ("sessionId", Field::Session),

@@ -71,6 +71,7 @@ pub const AGENT: Agent = Agent {
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("session_id", Field::Session),
         ("event", Field::Event),

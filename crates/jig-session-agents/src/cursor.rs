@@ -65,6 +65,7 @@ pub const AGENT: Agent = Agent {
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("conversation_id", Field::Session),
         ("session_id", Field::Session),

@@ -21,6 +21,7 @@ pub(crate) const GROUPED: HookForm = HookForm {
 
 /// A payload whose fields are written with underscores.
 pub(crate) const SNAKE: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("session_id", Field::Session),
         ("hook_event_name", Field::Event),

@@ -76,6 +76,7 @@ pub const AGENT: Agent = Agent {
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("session_id", Field::Session),
         ("hook_event_name", Field::Event),

@@ -73,6 +73,7 @@ const PLUGIN: Folder = Folder { variable: None, home: ".agents/plugins/jig-sessi
 const MANIFEST: &str = "{\n  \"name\": \"jig-session\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Publishes what the session does\"\n}\n";
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("session_id", Field::Session),
         ("event", Field::Event),

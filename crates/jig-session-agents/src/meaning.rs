@@ -1,11 +1,11 @@
 //! What an agent's hook events mean: one table an agent, one function over it.
 
 use jig_session_schema::event::{
-    AttentionEvent, BackgroundEvent, ContextEvent, DecisionEvent, EndEvent, Event, ModelEvent, OutputEvent,
+    AttentionEvent, BackgroundEvent, ChildrenEvent, ContextEvent, DecisionEvent, EndEvent, Event, ModelEvent, OutputEvent,
     SessionEvent, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase, UsageEvent, UsageMode,
 };
 use jig_session_schema::shape::Patch;
-use jig_session_schema::status::{Attention, Decision, Model, Outcome, OutputAction, Reason, State, Status};
+use jig_session_schema::status::{Attention, Child, ChildState, Decision, Model, Outcome, OutputAction, Reason, State, Status};
 use jig_session_schema::words::Name;
 
 use crate::agent::Agent;
@@ -139,8 +139,8 @@ impl Call<'_> {
                 Some("idle") => self.idle(),
                 _ => Vec::new(),
             },
-            Meaning::SubagentBegins => vec![background(self.background().saturating_add(1))],
-            Meaning::SubagentEnds => vec![background(self.background().saturating_sub(1))],
+            Meaning::SubagentBegins => self.subagent(true),
+            Meaning::SubagentEnds => self.subagent(false),
             Meaning::Compacts if self.is_manual() => vec![start()],
             Meaning::Compacted if self.is_manual() => vec![settled(TurnOutcome::Ok)],
             Meaning::Ends => vec![EndEvent::new().into()],
@@ -158,6 +158,22 @@ impl Call<'_> {
 
     fn background(&self) -> u64 {
         self.kept.and_then(|kept| kept.background).unwrap_or_default()
+    }
+
+    /// A subagent begins or has ended: it is counted, and listed where it has an id.
+    fn subagent(&self, works: bool) -> Vec<Event> {
+        let count = self.background();
+        let count = if works { count.saturating_add(1) } else { count.saturating_sub(1) };
+        let mut events = vec![background(count)];
+        if let Some(id) = self.payload.text(Field::Subagent).and_then(Name::new) {
+            let mut children = self.kept.map(|kept| kept.children.clone()).unwrap_or_default();
+            children.retain(|child| child.id != id);
+            if works {
+                children.push(Child::new().id(id).state(ChildState::WORKING));
+            }
+            events.push(children_event(children));
+        }
+        events
     }
 
     /// The tool's name, and for a tool of an MCP server the server's and the tool's.
@@ -260,7 +276,12 @@ impl Call<'_> {
             _ => outcome,
         };
         let mut events = vec![settled(outcome)];
-        events.extend(self.payload.count(Field::Background).map(background));
+        let left = self.payload.count(Field::Background);
+        events.extend(left.map(background));
+        // One whose end was not told is over when nothing is left.
+        if left == Some(0) && self.kept.is_some_and(|kept| !kept.children.is_empty()) {
+            events.push(children_event(Vec::new()));
+        }
         events.extend(self.figures());
         events
     }
@@ -273,11 +294,11 @@ impl Call<'_> {
     fn figures(&self) -> Vec<Event> {
         let count = |field| self.payload.count(field);
         let mut events = Vec::new();
-        if let Some(window) = count(Field::ContextWindow) {
-            let tokens = count(Field::ContextTokens);
+        let (window, tokens) = (count(Field::ContextWindow), count(Field::ContextTokens));
+        if window.is_some() || tokens.is_some() {
             // A share that an agent tells is rounded to a whole number; with the tokens it is computed.
             let percent = self.payload.number(Field::ContextPercent).filter(|_| tokens.is_none());
-            events.push(ContextEvent::new().tokens(tokens).window(Some(window)).percent(percent).into());
+            events.push(ContextEvent::new().tokens(tokens).window(window).percent(percent).into());
         }
         let cost = self.payload.number(Field::Cost).map_or(Patch::Keep, Patch::Set);
         let usage = UsageEvent::new().mode(UsageMode::Set).cost(cost);
@@ -311,6 +332,10 @@ fn start() -> Event {
 
 fn settled(outcome: TurnOutcome) -> Event {
     TurnEvent::new().phase(TurnPhase::Settled).outcome(Some(outcome)).into()
+}
+
+fn children_event(children: Vec<Child>) -> Event {
+    ChildrenEvent::new().children(children).into()
 }
 
 fn background(count: u64) -> Event {

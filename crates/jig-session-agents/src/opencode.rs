@@ -3,7 +3,7 @@
 use jig_session_schema::event::{ToolOutcome, TurnOutcome};
 use serde_json::json;
 
-use crate::agent::{Agent, Hooks, Mcp, McpForm, Packaged, PackagedForm, Plugin, Program, Replies, Seen};
+use crate::agent::{Agent, Hooks, Mcp, McpForm, Packaged, PackagedForm, Plugin, Program, Replies, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::meaning::Meaning;
 use crate::payload::{Field, PayloadForm};
@@ -31,6 +31,7 @@ pub const AGENT: Agent = Agent {
         reload: None,
         supported: None,
         since: &[],
+        turns: Turns { prompt: &["chat.message"], end: &[] },
     }),
     packaged: Some(Packaged {
         file: File { folder: FOLDER, name: "opencode.json" },
@@ -55,7 +56,8 @@ pub const AGENT: Agent = Agent {
     replies: Replies {
         // The plugin throws the reason.
         deny: Some(|reason| json!({ "block": true, "reason": reason })),
-        context: None,
+        // The plugin adds it to the prompt.
+        context: Some(|_, text| json!({ "text": text })),
         hold: None,
     },
     record: None,
@@ -66,6 +68,7 @@ pub const AGENT: Agent = Agent {
 
 /// A line of the plugin: `{ hook, event: { type, properties } }` for an event, `{ hook, input, output }` for a tool.
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("hook", Field::Hook),
         ("event", Field::Nested(EVENT)),
@@ -94,6 +97,8 @@ const PROPERTIES: &[(&str, Field)] = &[
     ("tool", Field::Nested(&[("callID", Field::Call)])),
     ("callID", Field::Call),
     ("info", Field::Nested(INFO)),
+    // What the last answer's request held, and the model's limit.
+    ("context", Field::Nested(&[("tokens", Field::ContextTokens), ("window", Field::ContextWindow)])),
 ];
 
 const INFO: &[(&str, Field)] = &[
@@ -118,6 +123,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("session.created", Meaning::Described),
     ("session.updated", Meaning::Described),
     ("session.deleted", Meaning::Ends),
+    ("message.updated", Meaning::Figures),
     ("session.status", Meaning::State),
     ("session.idle", Meaning::Idle),
     ("session.error", Meaning::Settled(TurnOutcome::Error)),

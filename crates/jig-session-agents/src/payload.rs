@@ -20,11 +20,16 @@ pub(crate) use passed_over;
 /// The longest text that is held: paths are the longest that are asked for.
 pub(crate) const LONGEST: usize = 4096;
 
+/// Names of fields, and what they hold.
+pub type Keys = &'static [(&'static str, Field)];
+
 /// What a payload calls its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct PayloadForm {
+    /// The form that this one adds to; a key of its own counts before the same one there.
+    pub base: Option<&'static PayloadForm>,
     /// A key, and what it holds. Of two keys for one field the first in the payload counts.
-    pub keys: &'static [(&'static str, Field)],
+    pub keys: Keys,
 }
 
 /// What a payload's key holds.
@@ -91,7 +96,7 @@ pub enum Field {
     /// Tokens written to the cache so far.
     CacheWrite,
     /// An object whose keys are looked for in turn.
-    Nested(&'static [(&'static str, Field)]),
+    Nested(Keys),
 }
 
 /// A value that is held.
@@ -131,7 +136,8 @@ impl Payload {
         let Some(form) = agent.payload else { return Ok(payload) };
         let mut raw = Vec::new();
         let mut reader = serde_json::Deserializer::from_slice(bytes);
-        Object { keys: form.keys, payload: &mut payload, arguments: &mut raw }.deserialize(&mut reader)?;
+        let base = form.base.map_or(&[][..], |base| base.keys);
+        Object { keys: form.keys, base, payload: &mut payload, arguments: &mut raw }.deserialize(&mut reader)?;
         reader.end()?;
         if let Some(action) = payload.text(Field::Tool).and_then(|tool| action(agent, tool)) {
             payload.edits = edits(raw, action);
@@ -194,7 +200,9 @@ impl Payload {
 
 /// Reads an object by its known keys; every other value is passed over as it is parsed.
 struct Object<'p> {
-    keys: &'static [(&'static str, Field)],
+    keys: Keys,
+    /// Looked for where `keys` does not know a name.
+    base: Keys,
     payload: &'p mut Payload,
     arguments: &'p mut Vec<Argument>,
 }
@@ -214,14 +222,15 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(Key(self.keys))? {
+        while let Some(key) = map.next_key_seed(Key(self.keys, self.base))? {
             match key {
                 None => map.next_value::<IgnoredAny>().map(|_| ())?,
                 Some(Field::Arguments) => {
                     map.next_value_seed(Arguments::new(self.arguments))?;
                 }
                 Some(Field::Nested(keys)) => {
-                    let inner = Object { keys, payload: &mut *self.payload, arguments: &mut *self.arguments };
+                    let (payload, arguments) = (&mut *self.payload, &mut *self.arguments);
+                    let inner = Object { keys, base: &[], payload, arguments };
                     map.next_value_seed(Inner(inner))?;
                 }
                 Some(field) => {
@@ -277,7 +286,7 @@ impl<'de> Visitor<'de> for Inner<'_> {
 }
 
 /// Which field a key is.
-struct Key(&'static [(&'static str, Field)]);
+struct Key(Keys, Keys);
 
 impl<'de> DeserializeSeed<'de> for Key {
     type Value = Option<Field>;
@@ -294,7 +303,7 @@ impl Visitor<'_> for Key {
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Option<Field>, E> {
-        Ok(self.0.iter().find(|(name, _)| *name == key).map(|(_, field)| *field))
+        Ok(self.0.iter().chain(self.1).find(|(name, _)| *name == key).map(|(_, field)| *field))
     }
 }
 
@@ -353,9 +362,9 @@ impl<'de> Visitor<'de> for Value {
 
     /// An object that tells a model has the id under one of three names.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        const ID: [(&str, Field); 3] = [("id", Field::Model), ("modelID", Field::Model), ("name", Field::Model)];
+        const ID: Keys = &[("id", Field::Model), ("modelID", Field::Model), ("name", Field::Model)];
         let mut found = None;
-        while let Some(key) = map.next_key_seed(Key(&ID))? {
+        while let Some(key) = map.next_key_seed(Key(ID, &[]))? {
             let value = match key {
                 Some(field) => map.next_value_seed(Value(field))?,
                 None => map.next_value::<IgnoredAny>().map(|_| None)?,

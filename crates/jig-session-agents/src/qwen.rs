@@ -73,24 +73,6 @@ pub const AGENT: Agent = Agent {
 
 /// Claude Code's fields, and what a turn's end says of the context.
 const PAYLOAD: PayloadForm = PayloadForm {
-    keys: &[
-        ("session_id", Field::Session),
-        ("hook_event_name", Field::Event),
-        ("cwd", Field::Cwd),
-        ("transcript_path", Field::Transcript),
-        ("model", Field::Model),
-        ("source", Field::Source),
-        ("reason", Field::Reason),
-        ("tool_name", Field::Tool),
-        ("tool_use_id", Field::Call),
-        ("tool_input", Field::Arguments),
-        ("notification_type", Field::Notification),
-        ("agent_id", Field::Subagent),
-        ("stop_hook_active", Field::StopHookActive),
-        ("background_tasks", Field::Background),
-        ("is_interrupt", Field::Interrupted),
-        ("trigger", Field::Trigger),
-        ("input_tokens", Field::ContextTokens),
-        ("context_limit", Field::ContextWindow),
-    ],
+    base: Some(&forms::SNAKE),
+    keys: &[("input_tokens", Field::ContextTokens), ("context_limit", Field::ContextWindow)],
 };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::agent::{Agent, Hooks, Packaged, PackagedForm, Plugin, Program, Replies, Seen};
+use crate::agent::{Agent, Hooks, Packaged, PackagedForm, Plugin, Program, Replies, Seen, Turns};
 use crate::file::{File, Folder};
 use crate::payload::{Field, PayloadForm};
 
@@ -30,6 +30,8 @@ pub const AGENT: Agent = Agent {
         reload: Some("/reload"),
         supported: Some("1.3.0"),
         since: SINCE,
+        // Its bridge announces mail without a hook.
+        turns: Turns { prompt: &[], end: &[] },
     }),
     packaged: Some(Packaged {
         file: File { folder: FOLDER, name: "settings.json" },

@@ -136,7 +136,7 @@ fn cwd(payload: &Payload) -> PathBuf {
 
 /// Where in a turn an event of an agent's hooks stands.
 fn occasion(agent: &Agent, event: &str, payload: &Payload) -> Occasion {
-    match agent.hooks.commands().map(|commands| commands.turns.moment(event)) {
+    match agent.hooks.turns().map(|turns| turns.moment(event)) {
         Some(Moment::Prompt) => Occasion::Prompt,
         Some(Moment::End) => Occasion::End { held_back: payload.is(Field::StopHookActive) },
         Some(Moment::Turn) | None => Occasion::Turn,
