@@ -3,7 +3,7 @@
 use jig_session_liveness::{Evidence, Machine, Probe, Processes, verdict};
 use jig_session_schema::documents::{Explain, Identity, ObservedIdentity, RecordedIdentity, StateEvidence, StateProof};
 use jig_session_schema::row::{Row, Source};
-use jig_session_schema::status::{Process, Status};
+use jig_session_schema::status::{Process, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
 use jig_session_store::Session;
 
@@ -122,6 +122,9 @@ fn notes(session: &Session, view: &View, evidence: &Evidence<'_>) -> Vec<String>
         && let Some(Ok(read)) = view::document(row).ok().map(|document| Status::read_value(document.into()))
     {
         notes.extend(read.problems.iter().map(|field| format!("the field {field} and is taken as unknown")));
+    }
+    if row.state_from == Some(StateFrom::PROCESS) {
+        notes.push("nothing tells its state: the program reports none, and no hook or record has named its session".into());
     }
     if !view.listed(false).any(|listed| listed.row.session == row.session) {
         notes.push("it is listed with --all only".to_owned());

@@ -39,6 +39,8 @@ fn a_program_is_listed_with_what_it_reports() {
         (&"idle".into(), &"process".into(), &"sh".into())
     );
     assert_eq!(rows(&env)[0]["verdict"], "alive");
+    let explained = env.jig(&["explain", first["session"].as_str().unwrap_or_default(), "--json"]).json();
+    assert!(explained["notes"].to_string().contains("nothing tells its state"), "{explained}");
     for (report, state, reason) in [
         ("state=working:app=claude-code", "busy", None),
         ("state=blocked:kind=permission:app=claude-code:msg=c2VjcmV0IGNvbW1hbmQ=", "busy", Some("approval")),
