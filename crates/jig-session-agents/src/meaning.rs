@@ -1,11 +1,14 @@
 //! What an agent's hook events mean: one table an agent, one function over it.
 
 use jig_session_schema::event::{
-    AttentionEvent, BackgroundEvent, ChildrenEvent, ContextEvent, DecisionEvent, EndEvent, Event, ModelEvent, OutputEvent,
-    SessionEvent, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase, UsageEvent, UsageMode,
+    AttentionEvent, BackgroundEvent, ChildrenEvent, ContextEvent, DecisionEvent, EndEvent, Event, ModelEvent,
+    OutputEvent, SessionEvent, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase, UsageEvent,
+    UsageMode,
 };
 use jig_session_schema::shape::Patch;
-use jig_session_schema::status::{Attention, Child, ChildState, Decision, Model, Outcome, OutputAction, Reason, State, Status};
+use jig_session_schema::status::{
+    Attention, Child, ChildState, Decision, Model, Outcome, OutputAction, Reason, State, Status,
+};
 use jig_session_schema::words::Name;
 
 use crate::agent::Agent;

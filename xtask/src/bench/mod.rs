@@ -4,6 +4,7 @@
 
 mod beside;
 mod bus;
+mod hook;
 mod host;
 mod king;
 mod measure;
@@ -26,10 +27,11 @@ use world::Programs;
 /// A group's name and what runs it.
 type Group = (&'static str, fn(&Bench, &mut Report) -> anyhow::Result<()>);
 
-const GROUPS: [Group; 8] = [
+const GROUPS: [Group; 9] = [
     ("publish", sessions::publish),
     ("ls", sessions::list),
     ("king", king::run),
+    ("hook", hook::run),
     ("bus", bus::run),
     ("panes", panes::run),
     ("host", host::run),

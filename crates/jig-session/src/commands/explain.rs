@@ -124,7 +124,9 @@ fn notes(session: &Session, view: &View, evidence: &Evidence<'_>) -> Vec<String>
         notes.extend(read.problems.iter().map(|field| format!("the field {field} and is taken as unknown")));
     }
     if row.state_from == Some(StateFrom::PROCESS) {
-        notes.push("nothing tells its state: the program reports none, and no hook or record has named its session".into());
+        notes.push(
+            "nothing tells its state: the program reports none, and no hook or record has named its session".into(),
+        );
     }
     if !view.listed(false).any(|listed| listed.row.session == row.session) {
         notes.push("it is listed with --all only".to_owned());
