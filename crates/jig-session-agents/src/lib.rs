@@ -36,7 +36,7 @@ pub use edits::{Edit, written};
 pub use evidence::{About, Evidence, Figures, Finding, RecordLocation, TAIL, reconciled};
 pub use file::{File, Folder};
 pub use meaning::{Heard, Meaning, Notice, hear, meaning, session};
-pub use payload::{Field, Payload, PayloadForm, Scalar};
+pub use payload::{Field, Keys, Payload, PayloadForm, Scalar};
 pub use process::of_process;
 
 /// Every agent that is known, each in its own file.

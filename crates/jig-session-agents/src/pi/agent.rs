@@ -67,6 +67,7 @@ const SINCE: &[(&str, &str)] = &[
 ];
 
 const PAYLOAD: PayloadForm = PayloadForm {
+    base: None,
     keys: &[
         ("session_id", Field::Session),
         ("sessionId", Field::Session),
