@@ -16,7 +16,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent
 #: The longest begin first. `hooks`: what is installed. `run`: under `jig-session run` alone. `both`: both at once.
-SUITES = [("qwen", "hooks"), ("copilot", "hooks"), ("gemini", "hooks"), ("claude", "hooks"),
+SUITES = [("opencode", "hooks"), ("qwen", "hooks"), ("copilot", "hooks"), ("gemini", "hooks"), ("claude", "hooks"),
           ("codex", "hooks"), ("claude", "both"), ("codex", "both"), ("claude", "run"), ("codex", "run"),
           ("opencode", "both"), ("qwen", "both"), ("copilot", "both"), ("gemini", "both")]
 SUITE_SECONDS = 300
