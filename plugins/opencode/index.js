@@ -58,11 +58,21 @@ function info(session) {
   };
 }
 
+/** What the request for an answer held; nothing of an answer that has none. */
+function context(message, windowOf) {
+  const { input = 0, cache } = message?.tokens ?? {};
+  const tokens = input + (cache?.read ?? 0) + (cache?.write ?? 0);
+  if (message?.role !== "assistant" || !tokens) return undefined;
+  const window = windowOf(message.providerID, message.modelID);
+  return { context: { tokens, ...(window ? { window } : {}) } };
+}
+
 /** What is shown of an event, by its type. */
 const SHOWN = {
   "session.created": (data) => ({ info: info(data.info) }),
   "session.updated": (data) => ({ info: info(data.info) }),
   "session.deleted": (data) => ({ info: info(data.info) }),
+  "message.updated": (data, windowOf) => context(data.info, windowOf),
   "session.status": (data) => ({ status: pick(data.status, ["type"]) }),
   "session.idle": () => ({}),
   "session.error": (data) => ({ error: pick(data.error, ["name"]) }),
@@ -81,8 +91,8 @@ const SHOWN = {
   "form.cancelled": () => ({}),
 };
 
-/** What becomes of OpenCode's events; `send` takes what is published, in order. */
-function translator(send) {
+/** What becomes of OpenCode's events; `send` takes what is published, in order, `windowOf` knows the models' limits. */
+function translator(send, windowOf = () => undefined) {
   /** The session above each subagent's. */
   const parents = new Map();
   const busy = new Set();
@@ -97,21 +107,20 @@ function translator(send) {
   }
 
   function event(type, data) {
-    const shown = SHOWN[type];
-    if (!shown || !data) return;
-    const id = data.sessionID ?? data.info?.id;
-    if (!id) return;
-    if (data.info?.parentID) parents.set(id, data.info.parentID);
+    const shown = data && SHOWN[type]?.(data, windowOf);
+    const id = data?.sessionID ?? data?.info?.sessionID ?? data?.info?.id;
+    if (!shown || !id) return;
+    if (type.startsWith("session.") && data.info?.parentID) parents.set(id, data.info.parentID);
     if (parents.has(id)) {
       if (type === "session.status") subagent(id, data.status?.type !== "idle");
       if (type === "session.idle" || type === "session.deleted") subagent(id, false);
       // A person who is asked by a subagent waits for nobody else.
       if (!/^(permission|question|form)\./.test(type)) return;
     }
-    const line = { hook: "event", event: { type, properties: { sessionID: parents.get(id) ?? id, ...shown(data) } } };
+    const line = { hook: "event", event: { type, properties: { sessionID: parents.get(id) ?? id, ...shown } } };
     // The same again is no news: OpenCode tells that it is busy with every step.
     const text = JSON.stringify(line);
-    const key = `${id} ${type.split(".")[0] === "session" ? type : "ask"}`;
+    const key = `${id} ${/^(session|message)\./.test(type) ? type : "ask"}`;
     if (last.get(key) === text && /status|updated/.test(type)) return;
     last.set(key, text);
     if (type === "session.status") last.delete(`${id} session.idle`);
@@ -150,10 +159,40 @@ async function guard(directory, input, args) {
   if (reason) throw new Error(reason);
 }
 
+/** Announces mail of the session bus: a text that goes with the prompt. */
+async function notice(directory, input, output) {
+  const answer = await run(["bus", "notice", "opencode", "chat.message"], { sessionID: input.sessionID, directory }, GUARD_MS);
+  try {
+    const { text } = JSON.parse(answer);
+    const last = output.parts.at(-1);
+    // Parts are read in the order of their ids.
+    if (text && last) output.parts.push({ ...pick(last, ["sessionID", "messageID"]), id: `${last.id}jig`, type: "text", text, synthetic: true });
+  } catch {
+    // There is no mail.
+  }
+}
+
+/** The limits of the models, once OpenCode has told them. */
+function windows(client) {
+  const known = new Map();
+  const take = (answer) => {
+    for (const provider of answer?.data?.providers ?? [])
+      for (const [id, model] of Object.entries(provider.models ?? {})) known.set(`${provider.id} ${id}`, model.limit?.context);
+  };
+  let asked = false;
+  return (provider, model) => {
+    // Not at the start: OpenCode waits for its plugins then.
+    if (!asked) client?.config?.providers?.().then(take, () => {});
+    asked = true;
+    return known.get(`${provider} ${model}`);
+  };
+}
+
 /** The plugin of the first API: a function that gives hooks. */
-async function plugin({ directory }) {
-  const translate = translator(publisher());
+async function plugin({ directory, client }) {
+  const translate = translator(publisher(), windows(client));
   return {
+    "chat.message": async (input, output) => notice(directory, input, output),
     event: async ({ event }) => translate.event(event.type, event.properties),
     "tool.execute.before": async (input, output) => {
       await guard(directory, input, output?.args);
