@@ -154,7 +154,7 @@ fn figures(bytes: &[u8]) -> Vec<Event> {
             return None;
         }
         let parts = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-        let tokens: u64 = parts.iter().filter_map(|part| usage[*part].as_u64()).sum();
+        let tokens = parts.iter().filter_map(|part| usage[*part].as_u64()).fold(0, u64::saturating_add);
         // What it answers by itself, an error say, has sent nothing.
         context(Some(tokens).filter(|tokens| *tokens > 0), None)
     });

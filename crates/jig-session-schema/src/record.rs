@@ -299,11 +299,11 @@ macro_rules! record_write {
     };
     ($fields:ident, $value:expr, added, $key:literal) => {
         if !$crate::shape::Shape::is_absent(&$value) {
-            $fields.field($key, &$value)?;
+            $crate::shape::Shape::write(&$value, $fields, $key)?;
         }
     };
     ($fields:ident, $value:expr, $presence:ident, $key:literal) => {
-        $fields.field($key, &$value)?;
+        $crate::shape::Shape::write(&$value, $fields, $key)?;
     };
 }
 

@@ -62,7 +62,7 @@ pub struct Tag;
 
 /// A type that can stand in a document.
 #[doc(hidden)]
-pub trait Shape: Sized {
+pub trait Shape: Serialize + Sized {
     /// Reads a value that is not null; what cannot be read becomes a problem and None.
     fn read(value: Value, cx: &mut Reading) -> Option<Self>;
 
@@ -87,6 +87,16 @@ pub trait Shape: Sized {
     /// Whether an `added` field with this value is left out.
     fn is_absent(&self) -> bool {
         false
+    }
+
+    /// Writes this value under its key. A number beyond what every JSON reader holds exactly is written as the largest
+    /// that is: what is written is read.
+    ///
+    /// # Errors
+    /// What the serializer reports.
+    #[doc(hidden)]
+    fn write<F: Fields>(&self, fields: &mut F, key: &'static str) -> Result<(), F::Error> {
+        fields.field(key, self)
     }
 
     /// Whether null is written on purpose, even in a field that is left out when unknown.
@@ -259,6 +269,13 @@ impl<T: Shape> Shape for Patch<T> {
         matches!(self, Self::Keep)
     }
 
+    fn write<F: Fields>(&self, fields: &mut F, key: &'static str) -> Result<(), F::Error> {
+        match self {
+            Self::Set(value) => value.write(fields, key),
+            Self::Keep | Self::Clear => fields.field(key, &()),
+        }
+    }
+
     fn schema(cx: &mut SchemaCx) -> Value {
         nullable(T::schema(cx))
     }
@@ -275,6 +292,13 @@ impl<T: Shape> Shape for Option<T> {
 
     fn is_absent(&self) -> bool {
         self.is_none()
+    }
+
+    fn write<F: Fields>(&self, fields: &mut F, key: &'static str) -> Result<(), F::Error> {
+        match self {
+            Some(value) => value.write(fields, key),
+            None => fields.field(key, &()),
+        }
     }
 
     fn schema(cx: &mut SchemaCx) -> Value {
@@ -450,8 +474,15 @@ impl Shape for (String, String) {
 }
 
 macro_rules! plain_shape {
-    ($Ty:ty, $message:literal, $schema:tt, |$value:ident| $read:expr) => {
+    ($Ty:ty, $message:literal, $schema:tt, |$value:ident| $read:expr $(, |$held:ident| $held_to:expr)?) => {
         impl Shape for $Ty {
+            $(
+                fn write<F: Fields>(&self, fields: &mut F, key: &'static str) -> Result<(), F::Error> {
+                    let $held = *self;
+                    fields.field(key, &$held_to)
+                }
+            )?
+
             fn read($value: Value, cx: &mut Reading) -> Option<Self> {
                 let read = $read;
                 if read.is_none() {
@@ -473,15 +504,16 @@ plain_shape!(String, "is not a string", { "type": "string" }, |value| match valu
 });
 plain_shape!(bool, "is not true or false", { "type": "boolean" }, |value| value.as_bool());
 plain_shape!(f64, "is not a number", { "type": "number" }, |value| value.as_f64());
-plain_shape!(u64, "is not a count", { "type": "integer", "minimum": 0, "maximum": COUNT_MAX }, |value| count(&value));
+plain_shape!(u64, "is not a count", { "type": "integer", "minimum": 0, "maximum": COUNT_MAX }, |value| count(&value),
+    |number| number.min(COUNT_MAX));
 plain_shape!(i64, "is not a whole number", { "type": "integer", "minimum": (-(COUNT_MAX as i64)), "maximum": COUNT_MAX },
-    |value| whole(&value));
+    |value| whole(&value), |number| number.clamp(-(COUNT_MAX as i64), COUNT_MAX as i64));
 plain_shape!(u32, "is not a process id", { "type": "integer", "minimum": 1, "maximum": 2_147_483_647_u32 },
     |value| count(&value).filter(|n| (1..=2_147_483_647).contains(n)).and_then(|n| u32::try_from(n).ok()));
 plain_shape!(u16, "is not a small count", { "type": "integer", "minimum": 0, "maximum": 65_535 },
     |value| count(&value).and_then(|n| u16::try_from(n).ok()));
 plain_shape!(u8, "is not a whole number from 0 to 100", { "type": "integer", "minimum": 0, "maximum": 100 },
-    |value| count(&value).filter(|n| *n <= 100).and_then(|n| u8::try_from(n).ok()));
+    |value| count(&value).filter(|n| *n <= 100).and_then(|n| u8::try_from(n).ok()), |number| number.min(100));
 plain_shape!(i32, "is not a small whole number",
     { "type": "integer", "minimum": (i32::MIN), "maximum": (i32::MAX) },
     |value| whole(&value).and_then(|n| i32::try_from(n).ok()));

@@ -104,6 +104,21 @@ fn parts(value: &Value) -> usize {
 }
 
 proptest! {
+    /// Sums of other programs' numbers may be of any size; what is written is read.
+    #[test]
+    fn a_number_that_no_reader_holds_exactly_is_written_as_the_largest_that_is(count in any::<u64>(), percent in any::<u8>()) {
+        let mut status = Status::new();
+        status.session = "s-1".into();
+        (status.usage.input, status.background, status.progress) = (Some(count), Some(count), Some(percent));
+        status.context.tokens = Some(count);
+        let read = Status::read(&serde_json::to_vec(&status).unwrap()).unwrap();
+        prop_assert!(read.problems.is_empty(), "{:?}", read.problems);
+        let held = Some(count.min(jig_session_schema::limits::COUNT_MAX));
+        let read = read.value;
+        prop_assert_eq!((read.usage.input, read.background, read.context.tokens), (held, held, held));
+        prop_assert_eq!(read.progress, Some(percent.min(100)));
+    }
+
     #[test]
     fn no_bytes_make_a_reader_fail(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         read_as_everything(&bytes);

@@ -243,26 +243,26 @@ impl Breakdown {
     }
 
     fn add(&mut self, part: &'static str, chars: u64) {
-        *self.conversation.entry(part).or_default() += chars;
+        let sum = self.conversation.entry(part).or_default();
+        *sum = sum.saturating_add(chars);
     }
 
     /// Characters of one part.
     fn part(&self, part: &str) -> u64 {
         let of = |section: &str| SECTIONS.iter().find(|row| row.0 == section).map_or("system", |row| row.1);
-        let mut chars = self.conversation.get(part).copied().unwrap_or_default();
-        chars += self.sections.iter().filter(|(name, _)| of(name) == part).map(|(_, chars)| chars).sum::<u64>();
-        if part == "tools" {
-            chars += self.tools.values().filter(|tool| tool.on).map(|tool| tool.chars).sum::<u64>();
-        }
+        let told = self.conversation.get(part).copied();
+        let sections = self.sections.iter().filter(|(name, _)| of(name) == part).map(|(_, chars)| *chars);
+        let tools = self.tools.values().filter(|tool| part == "tools" && tool.on).map(|tool| tool.chars);
+        let mut chars = total(told.into_iter().chain(sections).chain(tools));
         if self.sections.is_empty() {
-            let sum = |named: &[Named]| named.iter().filter(|one| one.on).map(|one| one.chars).sum::<u64>();
+            let sum = |named: &[Named]| total(named.iter().filter(|one| one.on).map(|one| one.chars));
             let (skills, files) = (sum(&self.skills), sum(&self.files));
-            chars += match part {
-                "system" => self.prompt.saturating_sub(skills + files),
+            chars = chars.saturating_add(match part {
+                "system" => self.prompt.saturating_sub(skills.saturating_add(files)),
                 "skills" => skills.min(self.prompt),
                 "contextFiles" => files.min(self.prompt.saturating_sub(skills)),
                 _ => 0,
-            };
+            });
         }
         chars
     }
@@ -276,16 +276,16 @@ impl Breakdown {
         window: Option<u64>,
     ) -> Option<ContextDetail> {
         let chars: Vec<u64> = PARTS.iter().map(|part| self.part(part)).collect();
-        let sum: u64 = chars.iter().sum();
+        let sum = total(chars.iter().copied());
         if sum == 0 {
             return None;
         }
         let tokens = tokens.filter(|tokens| *tokens > 0);
-        let total = tokens.unwrap_or(sum.div_ceil(CHARS_PER_TOKEN));
+        let whole = tokens.unwrap_or(sum.div_ceil(CHARS_PER_TOKEN));
         let scaled =
-            |chars: u64| u64::try_from(u128::from(chars) * u128::from(total) / u128::from(sum)).unwrap_or(u64::MAX);
+            |chars: u64| u64::try_from(u128::from(chars) * u128::from(whole) / u128::from(sum)).unwrap_or(u64::MAX);
         let of = |named: &Named| named.kept.unwrap_or_else(|| scaled(named.chars));
-        let shares = shared_out(&chars, sum, total);
+        let shares = shared_out(&chars, sum, whole);
         let mut tools: Vec<_> = self.tools.iter().collect();
         tools.sort_by(|a, b| (b.1.on, b.1.chars).cmp(&(a.1.on, a.1.chars)).then_with(|| a.0.cmp(b.0)));
         let parts = PARTS.iter().zip(shares).filter(|(_, tokens)| *tokens > 0);
@@ -301,7 +301,7 @@ impl Breakdown {
         });
         let files = self.files.iter().map(|file| ContextFile::new().path(file.name.clone()).tokens(of(file)));
         let basis = if tokens.is_some() { Basis::Measured } else { Basis::Estimate };
-        let detail = ContextDetail::new().at(at).basis(basis).window(window).total(Some(total));
+        let detail = ContextDetail::new().at(at).basis(basis).window(window).total(Some(whole));
         Some(
             detail
                 .parts(parts.collect())
@@ -312,20 +312,25 @@ impl Breakdown {
     }
 }
 
-/// Shares of `total` in proportion to `chars`, whole numbers that sum to `total`: what rounding down leaves over
+/// A sum of numbers that another program told: the largest there is rather than one that wraps.
+fn total(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// Shares of `whole` in proportion to `chars`, whole numbers that sum to `whole`: what rounding down leaves over
 /// goes to the largest remainders.
-fn shared_out(chars: &[u64], sum: u64, total: u64) -> Vec<u64> {
-    let exact: Vec<u128> = chars.iter().map(|chars| u128::from(*chars) * u128::from(total)).collect();
+fn shared_out(chars: &[u64], sum: u64, whole: u64) -> Vec<u64> {
+    let exact: Vec<u128> = chars.iter().map(|chars| u128::from(*chars) * u128::from(whole)).collect();
     let mut shares: Vec<u64> =
         exact.iter().map(|exact| u64::try_from(exact / u128::from(sum)).unwrap_or(u64::MAX)).collect();
-    let mut left = total.saturating_sub(shares.iter().sum());
+    let mut left = whole.saturating_sub(total(shares.iter().copied()));
     let mut order: Vec<usize> = (0..chars.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(exact[*index] % u128::from(sum)));
     for index in order {
         if left == 0 {
             break;
         }
-        shares[index] += 1;
+        shares[index] = shares[index].saturating_add(1);
         left -= 1;
     }
     shares

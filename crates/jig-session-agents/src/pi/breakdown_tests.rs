@@ -162,3 +162,25 @@ fn without_sections_the_prompts_length_tells_the_system_part() {
     let right = [("system", 100), ("skills", 10), ("contextFiles", 15)];
     assert_eq!(parts(&detail), right.map(|(part, tokens)| (part.to_owned(), tokens)));
 }
+
+/// The bridge's numbers are another program's: sums of them end at the largest number there is.
+#[test]
+fn sums_of_the_largest_numbers_overflow_nothing() {
+    let mut breakdown = Breakdown::default();
+    for _ in 0..3 {
+        breakdown.summarised(u64::MAX);
+        breakdown.add("user", u64::MAX);
+    }
+    for name in ["a", "b"] {
+        breakdown.sections.insert(name.to_owned(), u64::MAX);
+        breakdown.tools.insert(name.to_owned(), Tool { source: None, chars: u64::MAX, on: true });
+    }
+    for tokens in [None, Some(1), Some(u64::MAX)] {
+        let detail = breakdown.detail(at(), tokens, Some(u64::MAX)).unwrap();
+        assert!(detail.total.is_some());
+    }
+    breakdown.sections.clear();
+    let named = || Named { name: "n".into(), path: None, chars: u64::MAX, on: true, kept: None };
+    (breakdown.skills, breakdown.files, breakdown.prompt) = (vec![named(), named()], vec![named(), named()], u64::MAX);
+    assert!(breakdown.detail(at(), None, None).is_some());
+}

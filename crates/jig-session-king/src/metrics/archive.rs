@@ -31,10 +31,10 @@ pub struct Sums {
 impl Sums {
     /// Adds other sums.
     pub fn add(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.errors += other.errors;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.errors = self.errors.saturating_add(other.errors);
         self.tokens.add(&other.tokens);
-        self.unread += other.unread;
+        self.unread = self.unread.saturating_add(other.unread);
     }
 
     fn read(sums: &ArchivedSums) -> Self {
@@ -110,7 +110,7 @@ impl Folder {
     /// Calls in the folder.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        self.quarters.values().map(|sums| sums.calls).sum()
+        self.quarters.values().map(|sums| sums.calls).fold(0, u64::saturating_add)
     }
 
     /// A day that says everything; one of which a part is missing is incomplete.
@@ -140,17 +140,49 @@ impl Folder {
     }
 }
 
-/// An archived day: complete, or as it was found because a field is missing.
+/// An archived day: what it was measured to hold, unless a field is missing, and the day as it stands in the file, with
+/// what other versions put into it.
 #[derive(Clone, Debug, PartialEq)]
-enum Entry {
-    Complete(Folder),
-    Incomplete(Value),
+struct Entry {
+    folder: Option<Folder>,
+    document: Value,
+}
+
+impl Entry {
+    fn read(document: &Value) -> Self {
+        Self { folder: Folder::read(document), document: document.clone() }
+    }
+
+    /// The day after a measure: its quarters are those that were measured, each with what stood beside its numbers.
+    fn measured(before: Option<&Self>, folder: Folder) -> Self {
+        let mut document = before.map_or(Value::Null, |entry| entry.document.clone());
+        let hours_before = document.get_mut("hours").map(Value::take).unwrap_or_default();
+        put(&mut document, folder.document());
+        for (hour, minutes) in document["hours"].as_object_mut().into_iter().flatten() {
+            for (minute, sums) in minutes.as_object_mut().into_iter().flatten() {
+                let mut whole = hours_before[hour][minute].clone();
+                put(&mut whole, sums.take());
+                *sums = whole;
+            }
+        }
+        Self { folder: Some(folder), document }
+    }
+}
+
+/// Puts the fields of one object over those of another.
+fn put(over: &mut Value, fields: Value) {
+    match (over.as_object_mut(), fields) {
+        (Some(over), Value::Object(fields)) => over.extend(fields),
+        (_, fields) => *over = fields,
+    }
 }
 
 /// Every day that was ever measured, by the name of its folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Archive {
     days: BTreeMap<String, Entry>,
+    /// What other versions put beside the days.
+    unknown: Map<String, Value>,
     changed: bool,
 }
 
@@ -161,24 +193,21 @@ impl Archive {
     /// Reads the archive; `None` when the bytes are none of ours, so that they are not written over.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let archive = UsageArchive::read_value(serde_json::from_slice(bytes).ok()?).ok()?.value;
-        let mut days = BTreeMap::new();
-        for (name, value) in archive.days.iter() {
-            let entry = Folder::read(value).map_or_else(|| Entry::Incomplete(value.clone()), Entry::Complete);
-            days.insert(name.to_owned(), entry);
-        }
-        Some(Self { days, changed: false })
+        let Value::Object(mut document) = serde_json::from_slice(bytes).ok()? else { return None };
+        let archive = UsageArchive::read_value(Value::Object(document.clone())).ok()?.value;
+        document.remove("schema");
+        document.remove("days");
+        let days = archive.days.iter().map(|(name, day)| (name.to_owned(), Entry::read(day))).collect();
+        Some(Self { days, unknown: document, changed: false })
     }
 
     /// The archive's text.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let days = self.days.iter().map(|(name, entry)| match entry {
-            Entry::Complete(folder) => (name.clone(), folder.document()),
-            Entry::Incomplete(value) => (name.clone(), value.clone()),
-        });
-        let archive = UsageArchive::new().days(days.collect());
-        let mut bytes = serde_json::to_vec(&archive).unwrap_or_default();
+        let days = self.days.iter().map(|(name, entry)| (name.clone(), entry.document.clone()));
+        let mut document = Value::Object(UsageArchive::new().days(days.collect()).to_document());
+        put(&mut document, Value::Object(self.unknown.clone()));
+        let mut bytes = serde_json::to_vec(&document).unwrap_or_default();
         bytes.push(b'\n');
         bytes
     }
@@ -192,30 +221,23 @@ impl Archive {
     /// The complete measure of a folder.
     #[must_use]
     pub fn folder(&self, name: &str) -> Option<&Folder> {
-        match self.days.get(name) {
-            Some(Entry::Complete(folder)) => Some(folder),
-            _ => None,
-        }
+        self.days.get(name)?.folder.as_ref()
     }
 
     /// Records a measure. One with fewer calls than the archive holds is what a rotation left over:
     /// the archive's counts on.
     pub fn record(&mut self, name: &str, folder: Folder) {
-        match self.days.get(name) {
-            Some(Entry::Complete(old)) if *old == folder || old.calls() > folder.calls() => {}
-            _ => {
-                self.days.insert(name.to_owned(), Entry::Complete(folder));
-                self.changed = true;
-            }
+        if self.folder(name).is_some_and(|old| *old == folder || old.calls() > folder.calls()) {
+            return;
         }
+        let entry = Entry::measured(self.days.get(name), folder);
+        self.days.insert(name.to_owned(), entry);
+        self.changed = true;
     }
 
     /// The complete days; the others stay in the file and are excluded from every figure.
     pub fn complete(&self) -> impl Iterator<Item = (&str, &Folder)> {
-        self.days.iter().filter_map(|(name, entry)| match entry {
-            Entry::Complete(folder) => Some((name.as_str(), folder)),
-            Entry::Incomplete(_) => None,
-        })
+        self.days.iter().filter_map(|(name, entry)| Some((name.as_str(), entry.folder.as_ref()?)))
     }
 }
 
@@ -272,6 +294,30 @@ mod tests {
         // Its logs are still there: measured again, it is complete.
         archive.record("2026-11-28", folder(1));
         assert_eq!(archive.complete().count(), 2);
+    }
+
+    #[test]
+    fn what_another_version_put_beside_is_kept_wherever_it_stands() {
+        let mut archive = Archive::default();
+        archive.record("2026-11-28", folder(3));
+        archive.record("2026-11-29", folder(3));
+        let mut document: Value = serde_json::from_slice(&archive.to_bytes()).unwrap();
+        let hour = |document: &mut Value, day: &str| document["days"][day]["hours"]["2026-11-29T10"]["15"].take();
+        document["zone"] = json!("UTC");
+        for day in ["2026-11-28", "2026-11-29"] {
+            document["days"][day]["source"] = json!({ "a": [1] });
+            document["days"][day]["hours"]["2026-11-29T10"]["15"]["cost"] = json!(0.5);
+        }
+        let mut archive = Archive::parse(&serde_json::to_vec(&document).unwrap()).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&archive.to_bytes()).unwrap(), document);
+        archive.record("2026-11-29", folder(4));
+        let mut again: Value = serde_json::from_slice(&archive.to_bytes()).unwrap();
+        assert_eq!(again["zone"], "UTC");
+        assert_eq!(again["days"]["2026-11-28"], document["days"]["2026-11-28"]);
+        assert_eq!(again["days"]["2026-11-29"]["source"], json!({ "a": [1] }));
+        let (mut before, after) = (hour(&mut document, "2026-11-29"), hour(&mut again, "2026-11-29"));
+        before["calls"] = json!(4);
+        assert_eq!(after, before);
     }
 
     #[test]

@@ -98,7 +98,8 @@ fn local_days(archive: &Archive, zone: &Zone) -> BTreeMap<Date, Sums> {
                 touched[1] = None;
             }
             for date in touched.into_iter().flatten() {
-                days.entry(date).or_default().unread += folder.unplaced;
+                let unread = &mut days.entry(date).or_default().unread;
+                *unread = unread.saturating_add(folder.unplaced);
             }
         }
     }
@@ -156,7 +157,7 @@ impl Metrics {
         if days < 2 {
             return None;
         }
-        let mean = |sum: u64| (sum + days / 2) / days;
+        let mean = |sum: u64| sum.saturating_add(days / 2) / days;
         let tokens = Tokens {
             input: mean(total.tokens.input),
             output: mean(total.tokens.output),

@@ -207,7 +207,11 @@ fn text(metrics: &Metrics, zone: &Zone) -> String {
     let week = metrics.seven_days();
     if week.iter().filter(|(_, sums)| sums.is_some_and(|sums| sums.calls > 0)).count() >= LEAST_DAYS {
         let input: Vec<u64> = week.iter().map(|(_, sums)| sums.map_or(0, |sums| sums.tokens.input)).collect();
-        lines.push(format!("7d in: {}  {}", sparkline(&input), ages::tokens(input.iter().sum())));
+        lines.push(format!(
+            "7d in: {}  {}",
+            sparkline(&input),
+            ages::tokens(input.iter().fold(0, |sum, tokens| sum.saturating_add(*tokens)))
+        ));
     }
     if let Some(average) = metrics.average() {
         let tokens = &average.sums.tokens;
