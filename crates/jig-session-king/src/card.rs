@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use jig_session_schema::king::{EpochMs, KingState, KingStatus, KingSubagent, SubagentState};
+use jig_session_schema::limits::SHOWN_NAME_CHARS;
 use jig_session_schema::status::{Reason, State, Status};
 
 use crate::rules;
@@ -229,6 +230,7 @@ impl Card {
         let project = Path::new(&status.cwd).file_name().map(|name| name.to_string_lossy().into_owned());
         let project = project.unwrap_or_else(|| status.cwd.clone());
         let shown = status.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&project);
+        let shown: String = shown.chars().take(SHOWN_NAME_CHARS).collect();
         let subagents = self.subagents.iter().filter(|subagent| {
             subagent.completed_at.is_none_or(|ended| now_ms as f64 - ended.0 <= SUBAGENT_KEPT_MS as f64)
         });

@@ -11,6 +11,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 pub mod around;
+mod bounds;
 pub mod log;
 pub mod placeholder;
 mod publisher;

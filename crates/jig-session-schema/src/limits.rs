@@ -16,6 +16,12 @@ pub const LINE_BYTES: usize = 1 << 20;
 pub const NESTING: usize = 64;
 /// A name (tool, action, decision, answer, outcome, reason), in characters.
 pub const NAME_CHARS: usize = 128;
+/// A path in a status file, in bytes: what systems open at most.
+pub const PATH_BYTES: usize = 4096;
+/// A session's name, and any other text in a status file that is no path, in characters.
+pub const TEXT_CHARS: usize = 1000;
+/// A session's name where people read it, in characters.
+pub const SHOWN_NAME_CHARS: usize = 200;
 /// A request id, in characters.
 pub const REQUEST_ID_CHARS: usize = 128;
 /// The largest count: what every JSON reader holds exactly.

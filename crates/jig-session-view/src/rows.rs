@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jig_session_schema::limits::SHOWN_NAME_CHARS;
 use jig_session_schema::row::{Detail, Problem, Row, Verdict};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
@@ -124,7 +125,7 @@ pub fn in_state_since(row: &Row) -> Option<Timestamp> {
 pub fn title(row: &Row) -> String {
     const SHOWN: usize = 24;
     match row.name.as_deref().filter(|name| !name.trim().is_empty()) {
-        Some(name) => name.to_owned(),
+        Some(name) => name.chars().take(SHOWN_NAME_CHARS).collect(),
         None if row.session.chars().count() <= SHOWN => row.session.clone(),
         None => {
             let tail: Vec<char> = row.session.chars().rev().take(12).collect();

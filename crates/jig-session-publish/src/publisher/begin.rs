@@ -83,6 +83,7 @@ impl Publisher {
             taking: owner == Owner::Us && !continued && self.dir.is_some(),
             written,
             dirty: true,
+            reported: Vec::new(),
             next_write: Duration::ZERO,
             next_check: now.mono + limits::RESTORE_INTERVAL,
             text: Vec::new(),

@@ -10,6 +10,7 @@ use jig_session_schema::{belongs, limits, names};
 
 use super::{Owner, Publisher};
 use crate::Now;
+use crate::bounds;
 
 /// The first pause after a failed write.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -107,10 +108,11 @@ impl Publisher {
         live.dirty = false;
         let status = &mut live.session.status;
         status.updated_at = Some(now.wall);
-        if !bounded(status, &mut live.text) {
-            let message = format!("the status document {} is larger than a reader takes", live.file);
-            self.pause(message.clone(), now, message);
-            return;
+        for field in bounds::fit(status, &mut live.text) {
+            if !live.reported.contains(&field) {
+                self.notes.push(format!("{field} is cut: the document is larger than a reader takes: {}", live.file));
+                live.reported.push(field);
+            }
         }
         if let Some(written) = live.written.as_ref().filter(|written| written.says(&live.text, now.wall)) {
             status.updated_at = written.at;
@@ -258,7 +260,7 @@ impl Publisher {
             && let Existing::Document(found, stamp) = found(dir, &moved)
             && found.session == ours.session
             && same_process(&found, ours)
-            && let Err(error) = dir.remove_judged(&moved, &stamp)
+            && let Err(error) = dir.remove_own(&moved, &stamp)
         {
             self.notes.push(error.to_string());
         }
@@ -285,20 +287,6 @@ impl Publisher {
             self.notes.push(error.to_string());
         }
     }
-}
-
-/// The document as bytes, in place of what the buffer held. One that no reader would take loses its largest optional
-/// part; false when that is not enough.
-fn bounded(status: &mut Status, text: &mut Vec<u8>) -> bool {
-    let mut write = |status: &Status| {
-        text.clear();
-        serde_json::to_writer(&mut *text, status).is_ok() && text.len() <= limits::STATUS_BYTES
-    };
-    if write(status) {
-        return true;
-    }
-    status.context_detail = None;
-    write(status)
 }
 
 /// What belongs into the folder of status files.

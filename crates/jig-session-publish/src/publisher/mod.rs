@@ -19,6 +19,7 @@ use jig_session_schema::status::{AgentName, Answer, StateFrom, Status, Usage};
 
 use crate::Now;
 use crate::around::{self, Config, Named, Sources};
+use crate::bounds;
 use crate::reduce::{Occurrence, Order, Session};
 use file::{Failing, Written};
 use repos::Repositories;
@@ -78,6 +79,12 @@ pub enum Refused {
     /// An empty id has no file name.
     #[error("the session's id is empty")]
     EmptyId,
+    /// An id that a status file cannot hold: it must not be cut.
+    #[error("the session's id has more than {} bytes", limits::PATH_BYTES)]
+    LongId,
+    /// A folder that a status file cannot hold: it must not be cut.
+    #[error("cwd has more than {} bytes", limits::PATH_BYTES)]
+    LongFolder,
     /// No process was named, and none of the publisher's ancestors can be the agent.
     #[error("no pid was given, and no ancestor of this process can be the agent")]
     NoProcess,
@@ -114,6 +121,8 @@ struct Live {
     dirty: bool,
     /// No write before this.
     next_write: Duration,
+    /// Fields of which it was said that they are left out or gave way.
+    reported: Vec<String>,
     /// The next look at our own file.
     next_check: Duration,
     /// The next look around.
@@ -159,6 +168,7 @@ impl Publisher {
     /// # Errors
     /// When no session has begun, or none can begin with this event.
     pub fn feed_from(&mut self, event: &Event, from: &StateFrom, now: Now) -> Result<(), Refused> {
+        let event = &*bounds::event(event)?;
         match event {
             Event::Session(event) => self.session(event, from, now),
             // An event of a later version is meant for a later version.
@@ -207,6 +217,8 @@ impl Publisher {
         live.session.heal(now.wall);
         live.session.apply(event, &occurrence);
         live.dirty = true;
+        self.report_left_out();
+        let Some(live) = &mut self.live else { return Ok(()) };
         match event {
             Event::Capabilities(event) => live.capabilities = Some(event.clone()),
             Event::Ticket(_) => self.look_around(now),
@@ -235,6 +247,20 @@ impl Publisher {
         live.dirty |= before != live.session.status;
         let changes = config.tickets.is_some() || !config.workflows.is_empty();
         live.next_around = if changes { now.mono + limits::RESTORE_INTERVAL } else { Duration::MAX };
+        self.report_left_out();
+    }
+
+    /// Says once a field what was too long for a document: an agent tells it again with each event.
+    fn report_left_out(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        for (field, bytes) in std::mem::take(&mut live.session.memory.left_out) {
+            if !live.reported.iter().any(|known| known == field) {
+                live.reported.push(field.to_owned());
+                let most = limits::PATH_BYTES;
+                self.notes
+                    .push(format!("{field} is left out: a path of {bytes} bytes, more than {most}: {}", live.file));
+            }
+        }
     }
 
     /// Does what is due: writes, looks at the own file, looks around.

@@ -14,6 +14,7 @@ use jig_session_schema::status::{Answer, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
 
 use crate::around::{Named, Seen};
+use crate::bounds;
 
 /// One session as its publisher holds it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +34,8 @@ pub struct Memory {
     waiting: Option<String>,
     /// What events said about the ticket.
     pub ticket: Named,
+    /// Paths that no document can hold, for a line in the log.
+    pub(crate) left_out: Vec<bounds::LeftOut>,
 }
 
 /// How an event's place among the others is known.
@@ -91,6 +94,7 @@ impl Session {
             Event::Progress(event) => self.status.progress = event.percent.map(|percent| percent.min(100)),
             _ => {}
         }
+        bounds::document(&mut self.status, &mut self.memory.left_out);
     }
 
     /// The fields that a `session` event gives: left out is unchanged, null clears.
@@ -122,10 +126,12 @@ impl Session {
         self.status.ticket.clone_from(&seen.ticket);
         self.status.workflow.clone_from(&seen.workflow);
         outputs::ticket_files(&mut self.status.outputs, &seen.files, repo);
+        bounds::document(&mut self.status, &mut self.memory.left_out);
     }
 
     /// Records the answer to a request: newest first, one per id.
     pub fn answer(&mut self, answer: Answer) {
+        let answer = bounds::answer(answer);
         let recent = &mut self.status.recent_requests;
         recent.retain(|known| known.id != answer.id);
         recent.insert(0, answer.clone());

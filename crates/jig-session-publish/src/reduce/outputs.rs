@@ -18,6 +18,11 @@ impl Session {
             self.status.outputs.retain(|output| output.path != text || is_newer(output));
             return;
         }
+        // Put in and dropped again, it would cost the oldest entry of a full list.
+        if text.len() > limits::PATH_BYTES {
+            self.memory.left_out.push(("outputs", text.len()));
+            return;
+        }
         let outputs = &mut self.status.outputs;
         put(outputs, text, event.action.clone(), occurrence.at, &|| (occurrence.repo)(&path));
         cap(outputs);
@@ -35,7 +40,7 @@ pub(super) fn ticket_files(
     });
     // The oldest of more than fit would only be put in to be cut again.
     for (path, at) in files.iter().take(2 * limits::OUTPUTS) {
-        if let Some(text) = path.to_str() {
+        if let Some(text) = path.to_str().filter(|text| text.len() <= limits::PATH_BYTES) {
             put(outputs, text, OutputAction::TICKET, *at, &|| repo(path));
         }
     }

@@ -1,6 +1,7 @@
 //! The publisher against a real folder, with a clock and a process table of the test's own.
 
 mod beginning;
+mod bounds;
 mod owners;
 mod writing;
 

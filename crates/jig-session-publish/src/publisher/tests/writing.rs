@@ -113,21 +113,6 @@ fn the_end_removes_the_file_and_keep_leaves_it() {
 }
 
 #[test]
-fn a_document_that_no_reader_would_take_is_cut_or_not_written() {
-    let world = World::new();
-    let mut publisher = begun(&world, "s-1", 100, 0);
-    let files: Vec<_> = (0..1000).map(|n| json!({"path": format!("/{n}/{}", "x".repeat(1100)), "tokens": 1})).collect();
-    let detail = json!({"at": at(0).wall.to_string(), "basis": "estimate", "window": 1, "total": 1, "parts": [], "tools": [],
-        "skills": [], "contextFiles": files});
-    told(&mut publisher, &event(json!({"event": "context", "tokens": 1, "window": 2, "detail": detail})), 500);
-    let document = world.read("s-1").unwrap();
-    assert_eq!((&document["context"]["tokens"], &document["contextDetail"]), (&json!(1), &Value::Null));
-    let name = json!({"event": "session", "schema": 1, "session": "s-1", "name": "x".repeat(1 << 20)});
-    told(&mut publisher, &event(name), 1000);
-    assert_eq!((world.read("s-1").unwrap(), publisher.notes().len()), (document, 1));
-}
-
-#[test]
 fn a_folder_that_cannot_be_used_is_told_once_and_tried_again() {
     let world = World::new();
     let sessions = world.dir.path().join("state/sessions");
