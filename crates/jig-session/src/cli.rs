@@ -191,12 +191,17 @@ fn unparsed(json: bool, error: &clap::Error) -> ExitCode {
     if shown && let Err(failure) = closed::require_stdout() {
         return finish(&App::new(json, Some(false)), Err(failure));
     }
-    if shown || !json {
-        // A reader that went away, or a closed stderr, is nobody's loss here.
+    if shown {
+        // A reader that went away is nobody's loss here.
         let _ = error.print();
-        return ExitCode::from(if shown { 0 } else { Code::Usage.exit() });
+        return ExitCode::SUCCESS;
     }
     let text = error.to_string();
+    if !json {
+        // It quotes arguments, and those may be of any program: they go the way of all foreign text, without clap's colours.
+        App::new(false, None).note(text.trim_end());
+        return ExitCode::from(Code::Usage.exit());
+    }
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let app = App::new(true, Some(false));
     finish(&app, Err(Failure::new(Code::Usage, message).hint("see jig-session --help")))

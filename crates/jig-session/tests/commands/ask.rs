@@ -158,3 +158,17 @@ fn replace_foreign(file: &std::path::Path) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     replace(file, b"export default function () {}");
 }
+
+/// A usage error quotes what was typed, and that may be another program's text.
+#[test]
+fn a_usage_error_steers_no_terminal() {
+    let env = TestEnvironment::new();
+    let hostile = "--no-such\u{1b}[31m\u{9b}2J\u{202e}\u{7}";
+    for args in [&["ls", hostile][..], &[hostile], &["show"], &["wait", "--for", hostile], &["--color", hostile, "ls"]]
+    {
+        let output = env.jig(args).exits(2);
+        let steering = |c: char| c != '\n' && (c.is_control() || jig_session_schema::invisible::is_invisible(c));
+        assert!(!output.stderr.contains(steering), "{args:?}: {:?}", output.stderr);
+        assert!(output.stderr.starts_with("error: "), "{args:?}: {:?}", output.stderr);
+    }
+}
