@@ -23,6 +23,8 @@ use crate::{Host, Spec};
 const LOOK: Duration = Duration::from_secs(1);
 /// How long another writer of the same file is waited for.
 const LOCK: Duration = Duration::from_millis(200);
+/// How often the removal of a session's file waits for its turn, two seconds each time.
+const TURNS: u32 = 5;
 
 /// Publishes until the program has ended.
 pub(crate) fn serve(shared: &Arc<Shared>, spec: &Spec, host: Host) {
@@ -286,8 +288,13 @@ impl Reporter {
         let Ok(status) = Status::read(&read.bytes) else { return };
         let same = status.value.session == joined.session && status.value.pid == Some(joined.pid);
         if same && self.machine.judge(&Record::of_status(&status.value)).verdict.is_over() {
-            if let Err(error) = dir.remove_judged(&joined.file, &read.stamp) {
-                (self.host.log)(&error.to_string());
+            // Hundreds may end at once, and each of them waits for its turn here: nobody else waits for this one.
+            for turn in 1..=TURNS {
+                match dir.remove_judged(&joined.file, &read.stamp) {
+                    Err(error) if turn == TURNS => (self.host.log)(&error.to_string()),
+                    Err(_) => {}
+                    Ok(_) => break,
+                }
             }
             if let Some(lock) = lock {
                 let _ = lock.remove(&dir);
