@@ -11,6 +11,7 @@ mod plugins;
 mod release_check;
 mod run;
 mod schemas;
+mod soak;
 mod test;
 mod tools;
 
@@ -29,7 +30,16 @@ const TASKS: &[Task] = &[
     ),
     ("schemas", "write the JSON Schemas, or --check them; --release VERSION keeps a copy", schemas::run),
     ("faults", "every writing operation killed, failing, starved and raced; --short for the test command", faults::run),
-    ("fuzz", "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each", fuzz::fuzz),
+    (
+        "soak",
+        "200 sessions of every agent for 30 minutes, or --minutes N, under faults; nothing lost, left or grown",
+        soak::soak,
+    ),
+    (
+        "fuzz",
+        "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each, --control for the planted fault",
+        fuzz::fuzz,
+    ),
     (
         "package",
         "what can be built here of a release: static program, .deb, npm packages, schemas; each tried",

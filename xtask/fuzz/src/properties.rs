@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jig_session_agents as agents;
+use jig_session_git::Repository;
 use jig_session_king::layout::Layout;
 use jig_session_king::metrics::Archive;
 use jig_session_panes::{classify, text, tmux};
@@ -20,9 +21,10 @@ use jig_session_schema::king::KingStatus;
 use jig_session_schema::names;
 use jig_session_schema::read::{Read, ReadError};
 use jig_session_schema::request::Request;
-use jig_session_schema::row::Summary;
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
+use jig_session_view::sanitise::{clean, clean_lines, escape_json};
+use jig_session_view::table::{fit, wrap};
 
 /// A target's name and what is done with an input.
 pub type Target = (&'static str, fn(&[u8]));
@@ -43,6 +45,8 @@ pub const TARGETS: &[Target] = &[
     ("program-status", program_status),
     ("config", |data| drop(Config::of(data, Some(std::path::Path::new("/home/dev"))))),
     ("names", name),
+    ("git", git),
+    ("sanitise", sanitise),
     ("planted", planted),
 ];
 
@@ -73,7 +77,7 @@ fn again<T, Q>(
 
 fn status(data: &[u8]) {
     reads(data, Status::read);
-    again(data, Summary::read, Summary::scan);
+    again(data, Status::read, Status::scan);
     if Status::read(data).is_ok() {
         // The lenient reader mends what JavaScript writes; whatever the strict one takes, it takes too.
         assert!(jig_session_schema::json::parse_object(data).is_ok());
@@ -162,6 +166,40 @@ fn name(data: &[u8]) {
     assert!(name.len() <= 255 - ".json".len() && !name.contains('/') && !name.starts_with('.'));
     assert!(names::name_fits(&name, &id), "{name}");
     assert_eq!(names::file_name(&format!("{name}.json")), names::FileName::Document(&name));
+}
+
+/// A repository whose files hold anything: `.git`, and in the folder it names `HEAD` and `commondir`, parted by a zero.
+fn git(data: &[u8]) {
+    static FOLDER: std::sync::OnceLock<std::path::PathBuf> = std::sync::OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("jig-session-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("real/objects")).expect("a folder of our own");
+        std::fs::create_dir_all(folder.join("real/refs")).expect("a folder of our own");
+        folder
+    });
+    let mut parts = data.splitn(3, |byte| *byte == 0);
+    for file in ["real/HEAD", ".git", "real/commondir"] {
+        std::fs::write(folder.join(file), parts.next().unwrap_or_default()).expect("a file of our own");
+    }
+    if let Ok(Some(found)) = Repository::discover(folder.join("sub/file")) {
+        assert!(!found.name().contains('/'), "{:?}", found.name());
+        assert!(found.branch().is_none_or(|branch| !branch.is_empty() && !branch.contains('\n')));
+    }
+}
+
+/// Nothing that steers a terminal passes, and JSON says the same.
+fn sanitise(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let shown = clean(&text);
+    assert!(!shown.chars().any(|c| is_invisible(c) || c.is_control()), "{shown:?}");
+    assert!(!clean_lines(&text).chars().any(|c| c != '\n' && is_invisible(c)));
+    for width in [1, 7, 80] {
+        assert!(!fit(&shown, width).chars().any(is_invisible));
+        assert!(wrap(&shown, width).iter().all(|line| !line.chars().any(is_invisible)));
+    }
+    let document = serde_json::json!({ "key": text }).to_string();
+    let back: serde_json::Value = serde_json::from_str(&escape_json(&document)).expect("still one document");
+    assert_eq!(back["key"], text.as_ref());
 }
 
 /// Four bytes that only a fuzzer that looks at what its input reaches puts together within a minute.

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+
+use crate::run::children_cpu;
 
 /// What a run cost, on average.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,13 +143,6 @@ fn once(mut command: Command, input: &[u8]) -> anyhow::Result<Cost> {
     let cpu = (children_cpu()? - before).as_secs_f64();
     ensure!(status.success(), "{name} ended with {status}");
     Ok(Cost { wall, cpu })
-}
-
-/// CPU time of all children that have ended.
-fn children_cpu() -> anyhow::Result<Duration> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    Ok(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }
 
 /// The largest memory a child of this process had, in MiB. Meaningful in a process that ran one child.

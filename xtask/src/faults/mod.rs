@@ -5,6 +5,7 @@
 
 mod bus;
 mod crowds;
+mod ends;
 mod interrupt;
 mod live;
 mod operations;
@@ -51,7 +52,7 @@ impl Report {
 }
 
 /// The parts, in their order: what `--only` can name besides an operation.
-const PARTS: [&str; 6] = ["interrupt", "starve", "race", "properties", "power", "crowds"];
+const PARTS: [&str; 8] = ["interrupt", "starve", "race", "properties", "power", "crowds", "soak", "ends"];
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
@@ -96,6 +97,32 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<ExitCode> {
     if wanted("crowds") && !short {
         crowds::run(&mut report)?;
     }
+    // In the long form it is a task of its own, which takes half an hour.
+    if wanted("soak") && (short || only.is_some()) {
+        soak(&mut report)?;
+    }
+    if wanted("ends") {
+        ends::run(&programs, short, &mut report)?;
+    }
     say(&format!("{} passed, {} failed, {} skipped", report.passed, report.failed, report.skipped));
     Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The two-minute form of `cargo xtask soak`.
+fn soak(report: &mut Report) -> anyhow::Result<()> {
+    let ran = crate::soak::played(crate::soak::SHORT)?;
+    let said = |word: &str| ran.lines.iter().filter(|line| line.starts_with(word)).cloned().collect::<Vec<_>>();
+    for skipped in said("SKIPPED soak") {
+        report.skip("soak", &skipped);
+    }
+    let mut wrong = said("FAILED");
+    if !ran.status.success() {
+        wrong.extend(ran.lines.last().cloned());
+    }
+    if wrong.is_empty() && ran.lines.last().is_some_and(|line| line.starts_with("0 passed")) {
+        return Ok(());
+    }
+    let figures = ran.lines.iter().rev().find(|line| line.contains(" events, ")).map_or("", String::as_str);
+    report.check(&format!("the short soak: {}", figures.trim()), wrong);
+    Ok(())
 }

@@ -16,6 +16,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
     ("unshare", "util-linux"),
+    ("faketime", "faketime"),
 ];
 
 /// With `CI` set installs what is missing; elsewhere names it with the command.

