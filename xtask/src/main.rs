@@ -7,6 +7,7 @@ mod e2e;
 mod faults;
 mod fuzz;
 mod package;
+mod pictures;
 mod plugins;
 mod release_check;
 mod run;
@@ -45,6 +46,7 @@ const TASKS: &[Task] = &[
         "what can be built here of a release: static program, .deb, npm packages, schemas; each tried",
         package::run_all,
     ),
+    ("pictures", "draw docs/pictures from the program itself, or --check them", pictures::run_all),
     ("plugins", "write the plugins of agents from the table of agents, or --check them", plugins::run_all),
     ("e2e", "the program against real agents: pi, or agents for the others", e2e::run_all),
 ];

@@ -19,6 +19,7 @@ use crate::commands::commands;
 use crate::context_panel::ContextPanel;
 use crate::link::{Link, Pending};
 use crate::quiet::QuietPrompts;
+use crate::sessions_panel::OpenEyes;
 use crate::switches::SwitchState;
 use crate::{Error, bus, king};
 
@@ -32,12 +33,12 @@ const OPTIONS: serve::Options = serve::Options {
 /// The pause before Pi is asked once more whether it is idle.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Serves Pi's bridge on stdio until it ends.
+/// Serves Pi's bridge on stdio until it ends. `eyes` opens what the panel of `/sessions` looks with.
 ///
 /// # Errors
 /// When stdio or the bus fails in a way that leaves no session to serve. The session's file is closed all the same.
-pub fn run(environment: &Environment) -> Result<(), Error> {
-    let mut host = Host::new(environment);
+pub fn run(environment: &Environment, eyes: OpenEyes) -> Result<(), Error> {
+    let mut host = Host::new(environment, eyes);
     let end = serve::run(&mut host, &OPTIONS);
     host.end(matches!(end, Ok(End::Signal(_))));
     end.map(|_| ())
@@ -82,12 +83,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    fn new(environment: &Environment) -> Self {
+    fn new(environment: &Environment, eyes: OpenEyes) -> Self {
         let places = Places::of(environment);
         let requests = RequestHandler::new(places.requests.clone(), Box::new(Machine::new()));
         let log = Log::new(&places, "host");
         let king = king::King::of(environment, &places);
-        let bus = bus::Bus::of(environment, &places);
+        let bus = bus::Bus::of(environment, &places, eyes);
         Self {
             link: Link::new(),
             bridge: Bridge::new(),

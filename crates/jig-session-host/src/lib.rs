@@ -7,7 +7,6 @@
 
 pub mod bridge;
 mod bus;
-mod bus_panel;
 mod commands;
 mod context_panel;
 mod error;
@@ -15,9 +14,11 @@ mod host;
 mod king;
 mod link;
 mod quiet;
+mod sessions_panel;
 mod show;
 mod switches;
 mod switching;
 
 pub use error::Error;
 pub use host::run;
+pub use sessions_panel::{Eyes, OpenEyes};

@@ -63,6 +63,7 @@ const STEPS: &[Step] = &[
     ("release", || whole("cargo build --release", cargo(&["build", "--quiet", "--release", "-p", "jig-session"]))),
     ("install", install),
     ("readme", readme::check),
+    ("pictures", || whole("cargo xtask pictures --check", xtask(&["pictures", "--check"]))),
     ("faults", || whole("cargo xtask faults --short", xtask(&["faults", "--short"]))),
     ("pi", || whole("cargo xtask e2e pi", xtask(&["e2e", "pi"]))),
     ("agents", || whole("cargo xtask e2e agents", xtask(&["e2e", "agents"]))),

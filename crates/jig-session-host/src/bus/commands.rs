@@ -1,13 +1,14 @@
 //! `/sessions` and `/team`, and the keys of the bus's panel.
 
+use jig_session_board::{Action, Bus as Look};
 use jig_session_bus::{Call, limits, tool};
 use jig_session_schema::bridge::{CommandCall, Key};
 use jig_session_schema::bus_result::BusResult;
 use jig_session_view::bus::listing;
 
 use super::Bus;
-use crate::bus_panel::{BusPanel, PanelAction};
 use crate::link::Link;
+use crate::sessions_panel::SessionsPanel;
 use crate::{Error, show};
 
 impl Bus {
@@ -15,7 +16,7 @@ impl Bus {
     pub(crate) fn command(&mut self, command: &CommandCall, link: &mut Link) -> Result<(), Error> {
         match command.name.as_str() {
             "sessions" if self.mode == "tui" => {
-                let mut panel = BusPanel::new();
+                let mut panel = SessionsPanel::new(self.home.clone(), (self.eyes)(), self.color);
                 self.refresh(&mut panel);
                 link.panel(panel.lines())?;
                 self.panel = Some(panel);
@@ -55,23 +56,21 @@ impl Bus {
         if key.closed == Some(true) {
             return Ok(());
         }
-        match panel.key(key) {
-            PanelAction::Close => return link.close_panel(),
-            PanelAction::Redraw => {}
-            PanelAction::Listen(on) => {
-                let call = Call::Join { label: None, wake: false, listen: on, guard: None };
-                self.carry_out(&mut panel, &call, link)?;
-            }
-            PanelAction::Release(path) => {
-                self.carry_out(&mut panel, &Call::Release { paths: Some(vec![path]) }, link)?
-            }
+        for action in panel.key(key) {
+            let call = match action {
+                Action::Close => return link.close_panel(),
+                Action::Listen(on) => Call::Join { label: None, wake: false, listen: on, guard: None },
+                Action::Release(path) => Call::Release { paths: Some(vec![path]) },
+                _ => continue,
+            };
+            self.carry_out(&mut panel, &call, link)?;
         }
         link.panel(panel.lines())?;
         self.panel = Some(panel);
         Ok(())
     }
 
-    fn carry_out(&mut self, panel: &mut BusPanel, call: &Call, link: &mut Link) -> Result<(), Error> {
+    fn carry_out(&mut self, panel: &mut SessionsPanel, call: &Call, link: &mut Link) -> Result<(), Error> {
         let Some(me) = self.me.clone() else { return Ok(()) };
         match self.perform(&me, call) {
             Ok(done) => {
@@ -85,12 +84,12 @@ impl Bus {
     }
 
     /// Fills the panel with what is on the bus now.
-    pub(super) fn refresh(&self, panel: &mut BusPanel) {
+    pub(super) fn refresh(&self, panel: &mut SessionsPanel) {
         let Some(me) = &self.me else { return };
         let status = self.perform(me, &Call::Status).map(|done| done.result);
         let mail = self.perform(me, &Call::Peek { limit: Some(limits::INBOX_MOST as u64) }).map(|done| done.result);
         if let (Ok(BusResult::Status(status)), Ok(BusResult::Peek(mail))) = (status, mail) {
-            panel.show(status, mail.messages, self.now());
+            panel.show_bus(Look { at: Some(self.now()), status, mail: mail.messages, trouble: None });
         }
     }
 }

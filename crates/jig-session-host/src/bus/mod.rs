@@ -20,8 +20,8 @@ use jig_session_schema::status::{AgentName, Status};
 use jig_session_schema::time::Timestamp;
 
 use crate::Error;
-use crate::bus_panel::BusPanel;
 use crate::link::Link;
+use crate::sessions_panel::{OpenEyes, SessionsPanel};
 
 /// The `customType` of a notice in Pi's transcript.
 const NOTICE: &str = "jig-session.notice";
@@ -29,6 +29,8 @@ const NOTICE: &str = "jig-session.notice";
 const ROOM: Room = Room { units: limits::ANSWER_UNITS, alone: usize::MAX, cost: jig_session_view::bus::units };
 /// The pause between two looks at the inbox of a session that listens.
 const WATCH: Duration = Duration::from_millis(limits::WATCH_MS);
+/// The pause between two looks of an open panel.
+const PANEL: Duration = Duration::from_millis(250);
 /// The pause between two beats.
 const BEAT: Duration = Duration::from_millis(limits::BEAT_MS);
 
@@ -55,11 +57,16 @@ pub(crate) struct Bus {
     sent_notice: Option<Notice>,
     /// The messages that notices in the transcript announce, and that are unread as far as this host knows.
     announced: Vec<String>,
-    panel: Option<BusPanel>,
+    panel: Option<SessionsPanel>,
+    next_panel: Duration,
+    eyes: OpenEyes,
+    home: PathBuf,
+    /// Colour is wanted in the panel.
+    color: bool,
 }
 
 impl Bus {
-    pub(crate) fn of(environment: &Environment, places: &Places) -> Self {
+    pub(crate) fn of(environment: &Environment, places: &Places, eyes: OpenEyes) -> Self {
         Self {
             root: places.bus.clone(),
             system: System::new(),
@@ -76,6 +83,10 @@ impl Bus {
             sent_notice: None,
             announced: Vec::new(),
             panel: None,
+            next_panel: Duration::ZERO,
+            eyes,
+            home: places.home.clone(),
+            color: environment.get("NO_COLOR").is_none_or(str::is_empty),
         }
     }
 
@@ -134,12 +145,18 @@ impl Bus {
             self.next_look = now.mono + WATCH;
             if let Some(mut panel) = self.panel.take() {
                 self.refresh(&mut panel);
-                link.panel(panel.lines())?;
                 self.panel = Some(panel);
             }
             if self.joined && idle {
                 self.wake(&me, link)?;
                 self.looked = true;
+            }
+        }
+        if let Some(panel) = self.panel.as_mut().filter(|_| now.mono >= self.next_panel) {
+            self.next_panel = now.mono + PANEL;
+            panel.look();
+            if let Some(lines) = panel.changed_lines() {
+                link.panel(lines)?;
             }
         }
         Ok(())
@@ -148,7 +165,7 @@ impl Bus {
     /// The monotonic time at which `tick` is wanted.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         if self.panel.is_some() {
-            return Some(self.next_look);
+            return Some(self.next_look.min(self.next_panel));
         }
         self.joined.then_some(self.next_beat.min(self.next_look))
     }

@@ -1,5 +1,6 @@
 //! `jig-session host`: the other end of Pi's bridge, on stdio.
 
+use super::board;
 use crate::app::App;
 use crate::failure::{Exit, Outcome};
 
@@ -7,6 +8,6 @@ use crate::failure::{Exit, Outcome};
 pub(crate) struct Args {}
 
 pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
-    jig_session_host::run(&app.environment())?;
+    jig_session_host::run(&app.environment(), board::eyes(app))?;
     Ok(Exit::OK)
 }

@@ -44,7 +44,7 @@ pub(super) fn start(shared: &Shared) -> Nudge {
             };
             if before.as_ref() != Some(&bus) {
                 before = Some(bus.clone());
-                if !shared.feed.send(Event::Bus(Bus { at: Some(shared.app.now()), ..bus })) {
+                if !shared.outlet.send(Event::Bus(Bus { at: Some(shared.app.now()), ..bus })) {
                     return;
                 }
             }

@@ -75,7 +75,7 @@ fn go(shared: &Shared, server: &Server, pane: &str) {
             let argv = server.argv(&words(["attach-session", "-t"]));
             let mut command = Command::new(&argv[0]);
             command.args(&argv[1..]);
-            shared.feed.run(command);
+            shared.outlet.run(command);
         }
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn copy(shared: &Shared, text: String) {
     if in_tmux && tmux(&["set-buffer", "-w"]) {
         shared.say(format!("copied: {text}"));
     } else {
-        shared.feed.copy(text);
+        shared.outlet.copy(text);
     }
 }
 

@@ -7,6 +7,7 @@ mod bus;
 mod go;
 pub(crate) mod sessions;
 
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use jig_session_board::terminal::{self, End, Feed};
 use jig_session_board::{Action, Board, Change, Event, Id, Panes, Tab, Wanted};
+use jig_session_host::{Eyes, OpenEyes};
 use jig_session_schema::request::Request;
 use jig_session_schema::shape::Named;
 use jig_session_store::Nudge;
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let app = app.clone();
     let color = app.color;
     let end = terminal::run(board, color, |feed| {
-        let mut hands = Hands::start(app, feed, all);
+        let mut hands = Hands::start(app, Arc::new(feed), all, true);
         Box::new(move |action| hands.act(action))
     });
     match end {
@@ -63,11 +65,77 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     }
 }
 
+/// Where looks and answers go to.
+trait Outlet: Send + Sync {
+    /// What was seen; false when the board is closed.
+    fn send(&self, event: Event) -> bool;
+    /// A program that wants the terminal.
+    fn run(&self, command: Command);
+    /// A text for the terminal's clipboard.
+    fn copy(&self, text: String);
+}
+
+impl Outlet for Feed {
+    fn send(&self, event: Event) -> bool {
+        Self::send(self, event)
+    }
+
+    fn run(&self, command: Command) {
+        Self::run(self, command);
+    }
+
+    fn copy(&self, text: String) {
+        Self::copy(self, text);
+    }
+}
+
+/// Into a panel of Pi's, whose terminal is not ours: what needs it is said instead.
+impl Outlet for Sender<Event> {
+    fn send(&self, event: Event) -> bool {
+        Self::send(self, event).is_ok()
+    }
+
+    fn run(&self, command: Command) {
+        let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let _ = Self::send(self, Event::Said(format!("in another terminal: {}", words.join(" "))));
+    }
+
+    fn copy(&self, text: String) {
+        let _ = Self::send(self, Event::Said(text));
+    }
+}
+
+/// The eyes of a panel in Pi; they close when they are dropped, since nobody takes what they see.
+struct PanelEyes {
+    hands: Hands,
+    events: Receiver<Event>,
+}
+
+impl Eyes for PanelEyes {
+    fn seen(&mut self) -> Vec<Event> {
+        self.events.try_iter().collect()
+    }
+
+    fn act(&mut self, action: Action) {
+        self.hands.act(action);
+    }
+}
+
+/// What opens the eyes of a panel in Pi. The bus is the host's own, which acts there for the session.
+pub(crate) fn eyes(app: &App) -> OpenEyes {
+    let app = app.clone();
+    Box::new(move || {
+        let (sender, events) = channel();
+        Box::new(PanelEyes { hands: Hands::start(app.clone(), Arc::new(sender), false, false), events })
+    })
+}
+
 /// What is on the screen, and what has each eye look at once.
 #[derive(Clone)]
 struct Shared {
     app: Arc<App>,
-    feed: Feed,
+    outlet: Arc<dyn Outlet>,
     wanted: Arc<Mutex<Wanted>>,
 }
 
@@ -78,7 +146,7 @@ impl Shared {
 
     fn say(&self, text: impl Into<String>) {
         // A board that is closed wants to hear nothing.
-        let _ = self.feed.send(Event::Said(text.into()));
+        let _ = self.outlet.send(Event::Said(text.into()));
     }
 }
 
@@ -90,10 +158,13 @@ struct Hands {
 }
 
 impl Hands {
-    fn start(app: App, feed: Feed, all: bool) -> Self {
-        let shared = Shared { app: Arc::new(app), feed, wanted: Arc::default() };
+    fn start(app: App, outlet: Arc<dyn Outlet>, all: bool, with_bus: bool) -> Self {
+        let shared = Shared { app: Arc::new(app), outlet, wanted: Arc::default() };
         let (panes, look) = channel();
-        let nudges = vec![sessions::start(&shared, all), bus::start(&shared)];
+        let mut nudges = vec![sessions::start(&shared, all)];
+        if with_bus {
+            nudges.push(bus::start(&shared));
+        }
         let of_panes = shared.clone();
         thread::spawn(move || look_at_panes(&of_panes, &look));
         let of_figures = shared.clone();
@@ -166,7 +237,7 @@ fn ask(app: &App, id: &Id, change: &Change) -> String {
 
 fn look_at_panes(shared: &Shared, look: &Receiver<()>) {
     loop {
-        if shared.wanted().tab == Tab::Panes && !shared.feed.send(Event::Panes(panes(&shared.app))) {
+        if shared.wanted().tab == Tab::Panes && !shared.outlet.send(Event::Panes(panes(&shared.app))) {
             return;
         }
         let limit = if shared.wanted().tab == Tab::Panes { PANES } else { FIGURES };
@@ -190,7 +261,7 @@ fn panes(app: &App) -> Panes {
 fn look_at_figures(shared: &Shared) {
     loop {
         let band = king::metrics::band(&shared.app);
-        if band.is_empty() || !shared.feed.send(Event::Band(band)) {
+        if band.is_empty() || !shared.outlet.send(Event::Band(band)) {
             return;
         }
         thread::sleep(FIGURES);

@@ -41,13 +41,13 @@ pub(super) fn start(shared: &Shared, all: bool) -> Nudge {
                 before = Some(sessions.clone());
                 Event::Sessions(Sessions { at: Some(at), ..sessions })
             };
-            if !shared.feed.send(event) {
+            if !shared.outlet.send(event) {
                 return;
             }
             if opened != opened_before {
                 opened_before.clone_from(&opened);
                 if let Some(opened) = opened
-                    && !shared.feed.send(Event::Opened(Box::new(opened)))
+                    && !shared.outlet.send(Event::Opened(Box::new(opened)))
                 {
                     return;
                 }
