@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jig_session_schema::shape::Named;
 use jig_session_schema::state_files::{ArchivedDay, ArchivedSums, UsageArchive};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::record::Tokens;
 

@@ -5,6 +5,7 @@
 mod ask;
 mod demo;
 mod documents;
+mod drift;
 mod read;
 mod readers;
 mod schemas;
