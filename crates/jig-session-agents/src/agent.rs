@@ -1,4 +1,4 @@
-//! The form of an agent's file: every question that the program asks about an agent.
+//! The table entry of an agent: everything the program needs to know about one.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub struct Agent {
     pub child_markers: &'static [&'static str],
     /// Its configuration folder, as `agentDir` says it.
     pub folder: Option<Folder>,
-    /// Where and how it is told of MCP servers.
+    /// Where and how MCP servers are configured.
     pub mcp: Option<Mcp>,
     /// How a program is called at its events.
     pub hooks: Hooks,
@@ -255,7 +255,7 @@ pub struct Plugin {
     pub file: File,
     /// A project's place for it, below the project's root.
     pub project: Option<&'static str>,
-    /// What tells a file of ours, of whatever version, from another's.
+    /// The marker of a file of ours, of any version.
     pub mark: &'static str,
     /// What it brings along, so that no other entry is needed for it.
     pub brings: Option<&'static str>,

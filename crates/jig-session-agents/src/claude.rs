@@ -144,7 +144,7 @@ fn evidence(bytes: &[u8], about: &About<'_>) -> Option<Finding> {
     })
 }
 
-/// The context as the last answer had it. The status line tells it too, with the window; runs without a terminal have no
+/// The context as the last answer had it. The status line has it too, with the window; runs without a terminal have no
 /// status line.
 fn figures(bytes: &[u8]) -> Vec<Event> {
     let context = last_line(bytes, &["\"usage\""], |line| {

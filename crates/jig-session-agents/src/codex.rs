@@ -93,7 +93,7 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
 }
 
 /// The sums of the session, the context of the last request, and the files that the last turn has changed: a patch that
-/// is given through the shell has no hook at its end. Codex tells no cost.
+/// is applied through the shell has no hook at its end. Codex reports no cost.
 fn figures(bytes: &[u8]) -> Vec<Event> {
     let found = last_line(bytes, &["token_count"], |line| {
         let info = &line["payload"]["info"];

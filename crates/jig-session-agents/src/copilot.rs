@@ -129,11 +129,11 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("UserPromptSubmit", Meaning::Prompted),
     ("UserPromptSubmitted", Meaning::Prompted),
     ("PreToolUse", Meaning::Called),
-    // It comes for calls that are allowed too: only the notification says that a person is asked.
+    // It comes for calls that are allowed too: only the notification means that a person has to decide.
     ("PermissionRequest", Meaning::Nothing),
     ("PostToolUse", Meaning::CallEnded(ToolOutcome::Ok)),
     ("Notification", Meaning::Notified),
-    // The turn goes on: the model is asked again.
+    // The turn continues with another model request.
     ("ErrorOccurred", Meaning::Nothing),
     ("SubagentStart", Meaning::SubagentBegins),
     ("SubagentStop", Meaning::SubagentEnds),
@@ -157,7 +157,7 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
         "assistant.turn_start",
         "session.shutdown",
     ];
-    // An automatic compaction ends inside a turn, one that a person asked for ends with it.
+    // An automatic compaction ends inside a turn, a manual one ends with it.
     let mut compacted = None;
     last_line(bytes, &WORDS, |line| {
         let at = time_of(line)?;
@@ -186,7 +186,7 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
     })
 }
 
-/// The model and the context of the last request. The sums of a session are told at its end only.
+/// The model and the context of the last request. The sums of a session are reported at its end only.
 fn figures(bytes: &[u8]) -> Vec<Event> {
     let found = last_line(bytes, &["session.usage_record"], |line| {
         let usage = &line["data"]["usage"];

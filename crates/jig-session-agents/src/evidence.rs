@@ -83,7 +83,7 @@ pub fn reconciled(status: &Status, finding: &Finding, from: &StateFrom) -> Optio
     if status.state == finding.state && reason == finding.reason.as_ref() && background.is_none() {
         return None;
     }
-    // The end of a turn that was told as an error stays one.
+    // A turn's end that was reported as an error stays one.
     if status.state == State::Idle && finding.state == State::Idle && finding.reason.is_none() && background.is_none() {
         return None;
     }
@@ -113,7 +113,7 @@ pub(crate) fn time_of(line: &Value) -> Option<Timestamp> {
     Timestamp::parse(line["timestamp"].as_str()?)
 }
 
-/// Tokens in the context, and the model's window where it is told.
+/// Tokens in the context, and the model's window where it is known.
 pub(crate) fn context(tokens: Option<u64>, window: Option<u64>) -> Option<Event> {
     tokens.map(|tokens| ContextEvent::new().tokens(Some(tokens)).window(window).into())
 }

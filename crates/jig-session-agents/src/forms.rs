@@ -59,7 +59,7 @@ pub(crate) const MEANINGS: &[(&str, Meaning)] = &[
     ("CwdChanged", Meaning::Described),
     ("Stop", Meaning::Settled(TurnOutcome::Ok)),
     ("StopFailure", Meaning::Settled(TurnOutcome::Error)),
-    // Codex tells of every broken-off turn.
+    // Codex reports every interrupted turn.
     ("Interrupt", Meaning::Settled(TurnOutcome::Aborted)),
     ("SessionEnd", Meaning::Ends),
     ("statusline", Meaning::Figures),

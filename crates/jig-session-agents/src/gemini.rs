@@ -40,7 +40,7 @@ pub const AGENT: Agent = Agent {
             fixed: &[("hooksConfig.enabled", "true")],
             ..forms::GROUPED
         },
-        // BeforeModel, AfterModel and BeforeToolSelection carry the whole conversation; they are not asked for.
+        // BeforeModel, AfterModel and BeforeToolSelection carry the whole conversation; they are not subscribed to.
         events: &["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent", "SessionEnd"],
         notices: &["BeforeAgent", "AfterTool", "AfterAgent"],
         guard: Some(Guard { event: "BeforeTool", matcher: Some("write_file|replace") }),
@@ -106,7 +106,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("SessionEnd", Meaning::Ends),
 ];
 
-/// What the chat says that no hook tells: a request that was broken off, one that failed, a compaction that ended.
+/// What only the chat file shows and no hook reports: an interrupted request, a failed one, the end of a compaction.
 fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
     last_line(bytes, &["\"info\"", "\"error\""], |line| {
         let reason = match (line["type"].as_str()?, line["content"].as_str()) {
@@ -118,7 +118,7 @@ fn evidence(bytes: &[u8], _: &About<'_>) -> Option<Finding> {
     })
 }
 
-/// The model of the last answer and the context it had. Gemini tells no window and no cost.
+/// The model of the last answer and the context it had. Gemini reports no window and no cost.
 fn figures(bytes: &[u8]) -> Vec<Event> {
     let found = last_line(bytes, &["\"gemini\""], |line| {
         let tokens = line["tokens"]["input"].as_u64().filter(|_| line["type"] == "gemini")?;

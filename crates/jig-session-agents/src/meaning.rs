@@ -27,9 +27,9 @@ pub enum Meaning {
     Called,
     /// A tool has ended, well unless the payload says otherwise.
     CallEnded(ToolOutcome),
-    /// A person is asked to allow a call, or asked a question by a tool that asks.
+    /// A call waits for approval, or a question tool waits for an answer.
     Asks,
-    /// A person is asked a question.
+    /// A question waits for a person's answer.
     Questions,
     /// A person has answered.
     Answered,
@@ -37,7 +37,7 @@ pub enum Meaning {
     Notified,
     /// The turn has ended.
     Settled(TurnOutcome),
-    /// No turn runs: ends one whose own end was not told.
+    /// No turn runs: ends one whose own end was not reported.
     Idle,
     /// A state word of the payload decides.
     State,
@@ -45,7 +45,7 @@ pub enum Meaning {
     SubagentBegins,
     /// A subagent has ended.
     SubagentEnds,
-    /// A compaction begins; one that a person asked for is work.
+    /// A compaction begins; a manual one counts as work.
     Compacts,
     /// A compaction has ended.
     Compacted,
@@ -220,7 +220,7 @@ impl Call<'_> {
         events
     }
 
-    /// The newest call that runs of the tool that is asked about, else the newest at all: only its end ends the wait.
+    /// The newest running call of the tool in question, else the newest of all: only its end ends the wait.
     fn waiting(&self) -> Option<String> {
         let (tool, _) = self.tool();
         let mut running = self.kept?.recent.iter().filter(|call| call.outcome == Outcome::Running);
@@ -260,7 +260,7 @@ impl Call<'_> {
         match notice {
             Notice::Idle => self.idle(),
             Notice::Waits(_) | Notice::Asks if !self.is_busy() => Vec::new(),
-            // The event before it said what is asked.
+            // The event before it named the question.
             Notice::Waits(_) | Notice::Asks if self.is_waiting() => Vec::new(),
             Notice::Waits(reason) => self.waits(reason.clone()),
             Notice::Asks => self.asks(),
@@ -293,7 +293,7 @@ impl Call<'_> {
         if self.is_busy() { vec![settled(TurnOutcome::Ok)] } else { Vec::new() }
     }
 
-    /// Context and cost, where the payload tells them.
+    /// Context and cost, where the payload has them.
     fn figures(&self) -> Vec<Event> {
         let count = |field| self.payload.count(field);
         let mut events = Vec::new();

@@ -73,7 +73,7 @@ const PAYLOAD: PayloadForm = PayloadForm {
         ("hook", Field::Hook),
         ("event", Field::Nested(EVENT)),
         ("input", Field::Nested(TOOL)),
-        // What the guard is asked with.
+        // The payload of a guard call.
         ("sessionID", Field::Session),
         ("directory", Field::Cwd),
         ("cwd", Field::Cwd),

@@ -17,7 +17,7 @@ macro_rules! passed_over {
 }
 pub(crate) use passed_over;
 
-/// The longest text that is held: paths are the longest that are asked for.
+/// Maximum length of a text field: paths are the longest ones needed.
 pub(crate) const LONGEST: usize = 4096;
 
 /// Names of fields, and what they hold.
@@ -39,7 +39,7 @@ pub enum Field {
     Session,
     /// The event's name.
     Event,
-    /// The name of the hook that brings it, which is the event's where it tells none.
+    /// The name of the hook that brings it, which defaults to the event's name.
     Hook,
     /// The working folder.
     Cwd,
@@ -69,7 +69,7 @@ pub enum Field {
     Subagent,
     /// The session above this one.
     Parent,
-    /// The turn goes on because a stop hook asked for it already.
+    /// The turn continues because a stop hook requested it already.
     StopHookActive,
     /// A list of what runs in the background; only its length is read.
     Background,
@@ -360,7 +360,7 @@ impl<'de> Visitor<'de> for Value {
         Ok((self.0 == Field::Background).then(|| Scalar::Number(length.into())))
     }
 
-    /// An object that tells a model has the id under one of three names.
+    /// An object that describes a model has the id under one of three names.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         const ID: Keys = &[("id", Field::Model), ("modelID", Field::Model), ("name", Field::Model)];
         let mut found = None;

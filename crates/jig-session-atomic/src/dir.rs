@@ -59,7 +59,7 @@ impl Origin {
         sub
     }
 
-    /// The path as it was given: a link in it may lead elsewhere by now.
+    /// The path as passed in: a link in it may lead elsewhere by now.
     fn path(&self) -> PathBuf {
         let (Base::Path(base) | Base::Own(base, _)) = &self.base;
         let mut path = base.clone();
@@ -112,7 +112,7 @@ pub enum Notice {
     ModesNotHeld,
     /// The path is a symbolic link to the folder that is used.
     ThroughLink {
-        /// The path that was asked for.
+        /// The requested path.
         link: PathBuf,
     },
 }
@@ -220,7 +220,7 @@ impl PrivateDir {
         Err(Error::new(Operation::Open, &self.path, Fault::OpenToOthers))
     }
 
-    /// Whether the folder lies on a file system of this machine, as far as the system tells.
+    /// Whether the folder lies on a local file system, as far as the system reports it.
     pub fn is_local(&self) -> bool {
         !self.held().remote
     }

@@ -169,7 +169,7 @@ impl Error {
         self.errno() == Some(Errno::NOENT.raw_os_error())
     }
 
-    /// Whether a lock was asked of a file system that has none.
+    /// Whether the file system does not support locks.
     pub fn is_without_locks(&self) -> bool {
         let none = |errno| NO_LOCKS.iter().any(|no| no.raw_os_error() == errno);
         self.operation == Operation::Lock && self.errno().is_some_and(none)

@@ -23,7 +23,7 @@ const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 /// For what is read piece by piece; everything else takes [`read_file`].
 ///
 /// # Errors
-/// The problem tells whether nothing is there, or why it is not opened.
+/// When nothing is there, or why it cannot be opened.
 pub fn open_file(path: impl AsRef<Path>) -> Result<(File, Stamp), EntryProblem> {
     let path = path.as_ref();
     let look = |flags| statat(CWD, path, flags).map_err(EntryProblem::not_opened);
@@ -47,7 +47,7 @@ pub fn open_file(path: impl AsRef<Path>) -> Result<(File, Stamp), EntryProblem> 
 /// is no problem.
 ///
 /// # Errors
-/// The problem tells whether nothing is there, or why it is not read; [`Reason::TooLarge`] for more than `limit` bytes.
+/// When nothing is there, or why it cannot be read; [`Reason::TooLarge`] for more than `limit` bytes.
 pub fn read_file(path: impl AsRef<Path>, limit: usize) -> Result<Bytes, EntryProblem> {
     let mut bytes = Vec::new();
     let stamp = read_file_into(path, limit, &mut bytes)?;

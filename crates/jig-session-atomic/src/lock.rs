@@ -17,7 +17,7 @@ const LOCK: OFlags = OFlags::RDWR
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// How often a lock that another process holds is asked for.
+/// Poll interval for a lock that another process holds.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A held lock; dropping it gives it back, and so does the end of the process, however it ends.
@@ -28,7 +28,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Writes into the lock's file who holds it, so that who waits in vain can be told.
+    /// Writes the holder into the lock's file, so that a timed-out waiter can name it.
     pub fn sign(&self, text: &str) -> std::io::Result<()> {
         rustix::io::pwrite(&self.file, text.as_bytes(), 0)?;
         Ok(rustix::fs::ftruncate(&self.file, text.len() as u64)?)

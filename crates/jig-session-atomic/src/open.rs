@@ -148,7 +148,7 @@ fn verified(within: Within<'_>, name: &OsStr, path: &Path, purpose: Purpose, rul
         Rule::State => return Err(Error::new(Operation::Open, path, Fault::WritableByOthers { mode })),
     };
     let identity = identity(&found);
-    // One device is one file system: what is known of the folder above need not be asked again.
+    // One device is one file system: what is known of the parent folder need not be queried again.
     let remote = match within {
         Within::Held(above) if above.identity.0 == identity.0 => above.remote,
         _ => is_remote(&fd),
@@ -157,7 +157,8 @@ fn verified(within: Within<'_>, name: &OsStr, path: &Path, purpose: Purpose, rul
     Ok(PrivateDir::assemble(held, path.to_owned(), notices))
 }
 
-/// Whether other users are kept out, after what can be done for it was done.
+/// Whether other users have no access, after the mode was tightened where possible. Missing bits of our own are not
+/// added: somebody took them away on purpose.
 fn settle_mode(fd: &OwnedFd, mode: u32, purpose: Purpose, notices: &mut Vec<Notice>) -> bool {
     if mode & 0o077 == 0 {
         return true;
@@ -166,14 +167,14 @@ fn settle_mode(fd: &OwnedFd, mode: u32, purpose: Purpose, notices: &mut Vec<Noti
         notices.push(Notice::ModeOpen { mode });
         return false;
     }
-    // Some file systems refuse the change, others accept it and keep the old mode: only a look afterwards tells.
+    // Some file systems refuse the change, others accept it and keep the old mode: only another `fstat` shows it.
     let _ = fchmod(fd, Mode::RWXU);
     let kept = fstat(fd).is_ok_and(|now| now.st_mode & 0o077 == 0);
     notices.push(if kept { Notice::ModeMended { from: mode } } else { Notice::ModesNotHeld });
     kept
 }
 
-/// A path that is there but is no folder is told apart from a system that failed.
+/// Distinguishes a path that is no folder from a failed system call.
 fn refused(parent: BorrowedFd<'_>, name: &OsStr, path: &Path, errno: Errno) -> Error {
     if matches!(errno, Errno::NOTDIR | Errno::LOOP) {
         let found = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);

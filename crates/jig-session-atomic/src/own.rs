@@ -146,7 +146,7 @@ impl PrivateDir {
     }
 }
 
-/// Opens one of our folders in the state folder for writing. What is another program's is not even given another mode.
+/// Opens one of our folders in the state folder for writing. Another program's folder keeps its mode, too.
 fn own(root: &PrivateDir, name: &OsStr, belongs: Belongs) -> Result<PrivateDir, Error> {
     let path = root.path().join(name);
     let held = root.held();

@@ -35,7 +35,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The word that problems are told with.
+    /// The word of the reason in problem reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Missing => "missing",

@@ -136,7 +136,8 @@ impl PrivateDir {
         let pid = std::process::id();
         match self.temp_name() {
             TempName::Unique => {
-                // Whoever takes the number has it alone; what is in use is not there to be taken.
+                // The last number is used again, so that the folder need not grow for a new name each time. A swap hands it
+                // to one writer; a concurrent one draws another.
                 let spare = self.spare.swap(0, Ordering::Relaxed);
                 let number = if spare == 0 { names::random32(pid) } else { spare };
                 (number, names::numbered(name, "tmp", pid, number))
@@ -169,7 +170,7 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Writes the bytes and looks at what came of it. The mode given to `openat` is only narrowed by the umask, so most
+/// Writes the bytes and takes the file's stamp. The mode passed to `openat` is only narrowed by the umask, so most
 /// files need no second call for it.
 fn fill(fd: OwnedFd, bytes: &[u8], sync: bool) -> Result<(File, Stamp), (Operation, Errno)> {
     let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);

@@ -1,8 +1,6 @@
 //! Bad entries among good ones: each is named with its reason, none is waited for, none hides another.
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::os::unix::fs::{chown, symlink};
 use std::os::unix::net::UnixListener;
@@ -11,8 +9,9 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::{Child, NOBODY, is_root, mode, names, place, skipped, temp};
 use jig_session_atomic::{PrivateDir, Reason};
+use jig_session_testing::child::{Child, NOBODY, is_root, mode, names, place, temp};
+use jig_session_testing::skipped;
 
 const LIMIT: usize = 4096;
 

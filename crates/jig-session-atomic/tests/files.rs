@@ -1,8 +1,6 @@
 //! Writing, taking and deleting.
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
-mod common;
-
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::fs::symlink;
@@ -10,8 +8,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Child, has, mode_of, names, place, skipped, temp};
 use jig_session_atomic::{Fault, Leftover, LeftoverKind, Moved, PrivateDir, Removal, Sync, TempName};
+use jig_session_testing::child::{Child, has, mode_of, names, place, temp};
+use jig_session_testing::skipped;
 
 const LIMIT: usize = 1 << 20;
 

@@ -1,13 +1,12 @@
 //! What a folder must be before anything in it is touched.
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
-mod common;
-
 use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::Path;
 
-use common::{Child, NOBODY, has, is_root, mode, mode_of, names, place, skipped, temp};
 use jig_session_atomic::{Fault, Notice, PrivateDir};
+use jig_session_testing::child::{Child, NOBODY, has, is_root, mode, mode_of, names, place, temp};
+use jig_session_testing::skipped;
 
 #[test]
 fn a_missing_folder_is_made_for_us_alone_with_its_parents() {

@@ -1,8 +1,6 @@
 //! Files outside of a verified folder, and files that are added to: whatever stands there, nobody waits for it.
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
-mod common;
-
 use std::io::{Read, Write};
 use std::os::unix::fs::{chown, lchown, symlink};
 use std::os::unix::net::UnixListener;
@@ -11,8 +9,9 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::{NOBODY, is_root, mode_of, names, skipped, temp};
 use jig_session_atomic::{Fault, PrivateDir, Reason, open_file, read_file};
+use jig_session_testing::child::{NOBODY, is_root, mode_of, names, temp};
+use jig_session_testing::skipped;
 
 const LIMIT: usize = 4096;
 

@@ -1,14 +1,13 @@
 //! The state folder and the folders in it that this project alone writes.
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 
-mod common;
-
 use std::ffi::OsStr;
 use std::os::unix::fs::{chown, lchown, symlink};
 use std::path::Path;
 
-use common::{NOBODY, is_root, mode, mode_of, names, skipped, temp};
 use jig_session_atomic::{Content, Fault, MARK, Notice, PrivateDir};
+use jig_session_testing::child::{NOBODY, is_root, mode, mode_of, names, temp};
+use jig_session_testing::skipped;
 
 /// What belongs into the folders of these tests.
 fn belongs(name: &OsStr, content: Content<'_>) -> bool {

@@ -35,7 +35,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// The path that was asked about.
+    /// The queried path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -58,7 +58,7 @@ impl Repository {
     /// The repository whose worktree's root, or whose bare folder, is exactly this one.
     fn at(folder: &Path) -> Option<Self> {
         let dot_git = folder.join(".git");
-        // A `.git` that leads nowhere ends the search in git too, but with an error: here the parents are asked.
+        // A `.git` that leads nowhere ends the search in git too, but with an error: here the search continues upwards.
         let linked = match fs::metadata(&dot_git) {
             Ok(found) if found.is_dir() => Some(dot_git),
             Ok(found) if found.is_file() => pointer(&dot_git, "gitdir:").map(|target| folder.join(target)),

@@ -17,7 +17,7 @@ const SERVER: &str = "jig-session";
 pub enum Part {
     /// What publishes the session.
     Session,
-    /// The status line, wrapped: model, context and cost are read from what it is given.
+    /// The status line, wrapped: model, context and cost are read from its input.
     Statusline,
     /// The session bus as an MCP server.
     Mcp,
@@ -79,7 +79,7 @@ pub enum Content {
     File {
         /// Its text.
         text: String,
-        /// What tells a file of ours, of whatever version, from another's.
+        /// The marker of a file of ours, of any version.
         mark: String,
     },
 }

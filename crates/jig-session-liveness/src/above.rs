@@ -341,7 +341,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod tests {
+mod pane_tests {
     use super::*;
     use crate::fake::{self, Table};
 

@@ -2,15 +2,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods)]
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use common::{is_root, skipped, until};
 use jig_session_liveness::{Machine, agent_above, is_in_tmux};
+use jig_session_testing::child::is_root;
+use jig_session_testing::{skipped, until};
 
 /// The file that the process at the end of a tree writes its answer to.
 const ANSWER: &str = "JIG_ABOVE_ANSWER";

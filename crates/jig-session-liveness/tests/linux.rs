@@ -2,13 +2,17 @@
 #![allow(clippy::disallowed_methods, reason = "tests read the files that they made")]
 #![cfg(target_os = "linux")]
 
-mod common;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use common::{NOBODY, Running, Subject, again, full, is_root, open_copy, skipped, until};
 use jig_session_liveness::{
     Machine, Probe, ProbeError, Probes, Process, ProcessState, Processes, Record, Rule, Verdict,
 };
 use jig_session_schema::status;
+use jig_session_testing::child::{NOBODY, is_root, open_copy};
+use jig_session_testing::{skipped, until};
 
 fn process(pid: u32) -> Result<Process, ProbeError> {
     Machine::new().process(pid)
@@ -400,4 +404,100 @@ fn a_tick_passes(subject: &Subject) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         now.tv_sec * per_second + now.tv_nsec * per_second / 1_000_000_000 > ticks + 1
     });
+}
+
+/// The variable that tells a child which process it is to look at.
+const SUBJECT: &str = "JIG_LIVENESS_TEST_SUBJECT";
+
+/// Whether the long form was asked for: the figures of the contract instead of a taste of them.
+fn full() -> bool {
+    std::env::var_os("JIG_FULL").is_some_and(|value| value == "1")
+}
+
+/// A process id and its recorded identity, carried to a child in one variable.
+struct Subject {
+    pid: u32,
+    identity: status::Process,
+}
+
+impl Subject {
+    fn of(pid: u32) -> Self {
+        Self { pid, identity: Machine::new().identity_of(pid).expect("it runs") }
+    }
+
+    fn record(&self) -> Record<'_> {
+        Record::of(Some(self.pid), Some(&self.identity))
+    }
+
+    /// What this process was started to look at, if it is such a child.
+    fn given() -> Option<Self> {
+        let text = std::env::var(SUBJECT).ok()?;
+        let mut fields = text.split('|').map(str::to_owned);
+        let pid = fields.next()?.parse().ok()?;
+        let mut next = || fields.next().filter(|field| !field.is_empty());
+        let identity = status::Process::new().start(next()).boot_id(next()).pid_namespace(next()).machine(next());
+        Some(Self { pid, identity })
+    }
+
+    fn text(&self) -> String {
+        let status::Process { start, boot_id, pid_namespace, machine, .. } = &self.identity;
+        let or = |field: &Option<String>| field.clone().unwrap_or_default();
+        format!("{}|{}|{}|{}|{}", self.pid, or(start), or(boot_id), or(pid_namespace), or(machine))
+    }
+}
+
+/// A child process that ends with the test, however the test ends.
+struct Running(Child);
+
+impl Running {
+    fn start(program: &str, arguments: &[&str]) -> Self {
+        Self(Command::new(program).args(arguments).stdin(Stdio::null()).spawn().expect("it starts"))
+    }
+
+    fn sleeping() -> Self {
+        Self::start("sleep", &["600"])
+    }
+
+    fn as_nobody() -> Self {
+        let mut command = Command::new("sleep");
+        Self(command.arg("600").uid(NOBODY).gid(NOBODY).current_dir("/").spawn().expect("it starts"))
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Ends it and waits for it, so that its id is free.
+    fn end(mut self) -> u32 {
+        let id = self.id();
+        let _ = self.0.kill();
+        self.0.wait().expect("it ends");
+        id
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs one test of this program again behind other programs. `Err` holds why the wrapping failed, which is not the
+/// child's failure: the child's is one of the test.
+#[track_caller]
+fn again(wrapper: &[&str], program: Option<&Path>, test: &str, subject: &Subject) -> Result<(), String> {
+    let own = std::env::current_exe().expect("the test program has a path");
+    let program = program.unwrap_or(&own);
+    let mut words: Vec<OsString> = wrapper.iter().map(OsString::from).collect();
+    words.push(program.into());
+    words.extend([test, "--exact", "--test-threads=1", "--nocapture"].map(OsString::from));
+    let first = words.remove(0);
+    let output = Command::new(first).args(words).env(SUBJECT, subject.text()).output().map_err(|e| e.to_string())?;
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !text.contains("running 1 test") {
+        return Err(text.trim().replace('\n', "; "));
+    }
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    Ok(())
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The syntax of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON, with comments and trailing commas kept where they are.
+    /// JSON; comments and trailing commas are preserved.
     Json,
     /// TOML.
     Toml,
@@ -45,7 +45,7 @@ pub enum Entry {
         /// Its value.
         value: Value,
     },
-    /// A command of which a file has only one: the user's own is wrapped, and given back afterwards. JSON only.
+    /// A command of which a file has only one: the user's own is wrapped, and restored on removal. JSON only.
     Wrapped {
         /// The object that holds the command; the last of the path, the others above it.
         object: Vec<String>,
@@ -55,7 +55,7 @@ pub enum Entry {
         wrap: fn(&str, &str) -> String,
         /// The inner command of one that is ours, empty where there is none.
         unwrap: fn(&str) -> Option<String>,
-        /// What `wrap` is given beside the inner command, such as the program.
+        /// The other argument of `wrap`, such as the program.
         program: String,
     },
     /// An element of a list that others fill too; JSON only.
@@ -66,7 +66,7 @@ pub enum Entry {
         value: ElementValue,
         /// Whether an element (for [`ElementValue::Grouped`]: an item of a group) is ours, of whatever version.
         ours: fn(&Value, &str) -> bool,
-        /// What `ours` is given beside the element, such as the end of a command line.
+        /// The other argument of `ours`, such as the end of a command line.
         mark: String,
     },
 }

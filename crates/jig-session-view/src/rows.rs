@@ -26,7 +26,7 @@ const COLUMNS: [Column; 9] = [
 /// The table of rows: attention, busy, idle, and last the ones whose process could not be proved.
 pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: &Path) -> Table {
     let mut rows: Vec<&Row> = rows.into_iter().collect();
-    // The order is kept within each group.
+    // The sort is stable within each group.
     rows.sort_by_key(|row| row.attention.is_none() && is_doubtful(row));
     let mut table = Table::new(&COLUMNS);
     for row in rows {
@@ -134,7 +134,7 @@ pub fn title(row: &Row) -> String {
     }
 }
 
-/// The same in a table: of an id the end stays, and two that print alike are told apart.
+/// The same in a table: an id keeps its end, and two that would print alike are disambiguated.
 fn title_cell(row: &Row) -> Cell {
     let named = row.name.as_deref().is_some_and(|name| !name.trim().is_empty());
     let cell = if named { Cell::new(title(row)) } else { Cell::path(title(row)) };

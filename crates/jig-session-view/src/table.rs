@@ -108,7 +108,7 @@ impl Cell {
         Self::clean(&text[..end], false)
     }
 
-    /// A text whose end tells it from others, a path or an id: where it is too wide, its beginning goes.
+    /// A text with a distinctive end, such as a path or an id: where it is too wide, its beginning is cut.
     pub fn path(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
         let start = text.char_indices().rev().nth(LONGEST - 1).map_or(0, |(at, _)| at);

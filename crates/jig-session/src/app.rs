@@ -1,4 +1,4 @@
-//! What every command is given: the environment as it was at the start, the clock, and the output.
+//! The context of every command: the environment as it was at the start, the clock, and the output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -22,7 +22,7 @@ const FULL: usize = 64 << 10;
 pub(crate) struct App {
     /// The environment, read once.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// `--json` was given.
+    /// `--json` is set.
     pub(crate) json: bool,
     /// Colour is wanted on stdout.
     pub(crate) color: bool,
@@ -49,7 +49,7 @@ impl App {
     /// The environment for what works on it without the rest of the program.
     pub(crate) fn environment(&self) -> Environment {
         let usable = |home: &OsStr| Path::new(home).is_absolute();
-        // Asked only where it is needed: the answer can come over the network.
+        // Resolved lazily: the lookup can go over the network.
         let account = if self.os_var("HOME").is_some_and(usable) { None } else { account_home() };
         Environment::new(self.env.iter().cloned()).with_account_home(account)
     }

@@ -37,7 +37,7 @@ enum Command {
     Watch(commands::watch::Args),
     /// Wait until a session settles
     Wait(commands::wait::Args),
-    /// Say why a session's verdict and state are what they are
+    /// Explain a session's verdict and state
     Explain(commands::explain::Args),
     /// Show what fills a session's context
     Context(commands::context::Args),
@@ -49,9 +49,9 @@ enum Command {
     Schema(commands::schema::Args),
     /// Remove what crashed sessions left behind
     Prune(commands::prune::Args),
-    /// Look for what is wrong and say how to mend it
+    /// Diagnose problems and say how to fix them
     Doctor(commands::doctor::Args),
-    /// Show the main job on a recorded session
+    /// Demonstrate the program on a recorded session
     Demo(commands::demo::Args),
     /// Run any program and publish what it reports of itself
     Run(commands::run::Args),
@@ -61,7 +61,7 @@ enum Command {
     Host(commands::host::Args),
     /// Hook entry: publish a session from a call of its agent's hook
     Hook(commands::hook::Args),
-    /// Ask a session for a switch or a reload
+    /// Request a switch of a tool or skill, or a reload, from a session
     Request(commands::request::Args),
     /// Install, remove and show an agent's hooks
     Hooks(commands::hooks::Args),

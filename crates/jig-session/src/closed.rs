@@ -1,7 +1,7 @@
 //! Whether this program was started without an open standard output.
 //!
 //! The runtime opens `/dev/null` in the place of a closed stream before `main`, and from then on everything that is
-//! written seems to arrive: `bus inbox >&-` would take mail that nobody sees. So it is asked before the runtime.
+//! written seems to arrive: `bus inbox >&-` would take mail that nobody sees. So it is checked before the runtime.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use crate::failure::{Code, Failure};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Asked by the loader, before the runtime begins.
+/// Run by the loader, before the runtime starts.
 #[expect(unsafe_code, reason = "a function in this section runs before the runtime, and nothing else does")]
 #[used]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]

@@ -105,7 +105,7 @@ pub(crate) fn pick<'a>(app: &App, view: &'a View, wanted: &str) -> Result<&'a Se
     }
 }
 
-/// The sessions that the argument names, by the first rule that matches any. Live ones are asked first: a name that a
+/// The sessions that the argument names, by the first rule that matches any. Live ones are matched first: a name that a
 /// crashed session also had names the live one.
 pub(crate) fn choose<'a>(sessions: &'a [Session], wanted: &Wanted<'_>) -> Vec<&'a Session> {
     for live in [true, false] {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use jig_session_schema::limits::LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// What stands on stdin up to its end: at most a megabyte and not after `end`; why there is none to be had.
+/// Reads stdin to its end: at most a megabyte and not past `end`; the error says why there is none.
 pub(crate) fn bounded(end: Instant) -> Result<Vec<u8>, String> {
     let stdin = std::io::stdin();
     let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
 //! The only place that rows come from: the two folders' sessions, judged, joined and in order.
 //!
-//! A reading command asks here and prints what it gets; it opens no folder by itself.
+//! Every reading command gets its rows here; none opens a folder itself.
 
 use jig_session_liveness::{Machine, Probes};
 use jig_session_schema::row::{Problem, Row};

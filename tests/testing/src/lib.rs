@@ -11,6 +11,7 @@
 #![allow(missing_docs, reason = "the names say it; what they do not say is said")]
 #![allow(clippy::disallowed_methods, clippy::missing_panics_doc, reason = "tests read the files that they made")]
 
+pub mod child;
 mod process;
 
 use std::ffi::{OsStr, OsString};
@@ -283,6 +284,11 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < end, "this never came: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until something holds, as [`eventually`] does.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    eventually(what, || holds().then_some(()));
 }
 
 /// Says on one line that a test could not run, and why.

@@ -8,7 +8,7 @@ use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("PI_CODING_AGENT_DIR", "")), home: ".pi/agent" };
 
-/// What is known of Pi. Its bridge is an extension inside it, which also asks for guard and notices.
+/// What is known of Pi. Its bridge is an extension inside it, which also requests guard decisions and notices.
 pub const AGENT: Agent = Agent {
     name: "pi",
     aliases: &[],

@@ -1,4 +1,4 @@
-//! What fills Pi's context, counted in characters from what Pi tells and scaled to the last real token count.
+//! What fills Pi's context, counted in characters from what Pi reports and scaled to the last real token count.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ struct Named {
     path: Option<String>,
     chars: u64,
     on: bool,
-    /// Its tokens as an earlier document of this session has them, until Pi tells its size again.
+    /// Its tokens as an earlier document of this session has them, until Pi reports its size again.
     kept: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ sizes_of!(Entry);
 pub(super) struct Breakdown {
     /// Characters of each section of the system prompt, as the transcript's system messages patched it.
     sections: BTreeMap<String, u64>,
-    /// The system prompt's length as the last prompt told it, for a Pi that keeps no sections.
+    /// The system prompt's length as of the last prompt, for a Pi without sections.
     prompt: u64,
     conversation: BTreeMap<&'static str, u64>,
     tools: BTreeMap<String, Tool>,
@@ -125,7 +125,7 @@ impl Breakdown {
         }
     }
 
-    /// What a `prompt` question tells: skills, context files and the prompt's length.
+    /// The content of a `prompt` line: skills, context files and the prompt's length.
     pub(super) fn prompt(&mut self, line: &Prompt) {
         let named = |item: &PromptFile, name: Option<&String>| {
             let chars = item.chars.unwrap_or_default();

@@ -12,7 +12,7 @@ use super::{Bridge, said};
 #[derive(Debug)]
 pub(super) struct Call {
     path: Option<String>,
-    /// The rules want a person to be asked.
+    /// The rules require a person's decision.
     pub(super) asked: bool,
     /// Calls are counted as they begin.
     pub(super) number: u64,

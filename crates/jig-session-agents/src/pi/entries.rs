@@ -92,7 +92,7 @@ impl Bridge {
             "custom_message" => self.breakdown.message("custom", kind_of_custom, entry.into()),
             "compaction" => {
                 let chars = entry.chars.as_ref().and_then(|chars| chars.text).unwrap_or_default();
-                // Told apart entry by entry, what came before it and is still here is still in the context.
+                // With entries listed one by one, earlier ones that are still here are still in the context.
                 if entry.in_context == Some(true) {
                     self.breakdown.summarised(chars);
                 } else {

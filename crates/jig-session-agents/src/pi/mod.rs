@@ -46,9 +46,9 @@ pub struct Effects {
 #[derive(Debug, Default)]
 pub struct Bridge {
     session: String,
-    /// Pi's version as numbers, if the bridge tells it.
+    /// Pi's version as numbers, if the bridge sends it.
     version: Option<[u32; 3]>,
-    /// The model's window, as the last line that told it had it.
+    /// The model's window, from the last line that carried it.
     window: Option<u64>,
     /// The last real count of tokens in the context.
     tokens: Option<u64>,
@@ -59,7 +59,7 @@ pub struct Bridge {
     /// Calls that ended in error since the last message of the model.
     errors: Vec<String>,
     stop: Option<String>,
-    /// A turn is open; turns are counted, so that a late answer is told from one about this turn.
+    /// A turn is open; turns are counted to distinguish a late answer from one about this turn.
     open: bool,
     turn: u64,
     asked: VecDeque<IdleQuestion>,
@@ -167,7 +167,7 @@ impl Bridge {
             ModelEvent::new().model(model(line.model.as_ref()).into()).thinking(said(line.thinking.as_ref()).into());
         let mut events = vec![session.into(), model.into()];
         events.extend(self.offers(&line.tools, &line.active, &line.skills));
-        // What was kept over a reload or a crash of the host may say that Pi works, while it waits.
+        // State preserved over a reload or a crash of the host may say that Pi works, while it waits.
         Effects { events, ask_idle: Some(self.ask(AskIdle::Now, IdleReason::Kept)) }
     }
 
@@ -192,7 +192,7 @@ impl Bridge {
 
     fn event(&mut self, line: &BridgeEvent) -> Effects {
         let (data, at) = (&line.data, moment(line.at));
-        // A change of the model tells its window itself, and is compared with the one before.
+        // A change of the model carries its window, and is compared with the one before.
         if line.event != "model_select" {
             self.see_window(line.usage.as_ref().and_then(|usage| usage.context_window));
         }
@@ -241,7 +241,7 @@ impl Bridge {
         events
     }
 
-    /// Only a Pi that also tells of a compaction that fails.
+    /// Only a Pi that also reports failed compactions.
     fn compaction_began(&mut self, at: Option<Timestamp>) -> Vec<Event> {
         if self.version.is_some_and(|version| version < TELLS_FAILED_COMPACTIONS) {
             return Vec::new();

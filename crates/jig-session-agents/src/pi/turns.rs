@@ -6,10 +6,10 @@ use jig_session_schema::time::Timestamp;
 
 use super::{Bridge, Effects};
 
-/// The first Pi that tells when it has settled.
+/// The first Pi version that reports when it has settled.
 const SETTLES: [u32; 3] = [0, 80, 4];
 
-/// When `ctx.isIdle` is to be asked.
+/// When to query `ctx.isIdle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskIdle {
     /// At once.
@@ -18,10 +18,10 @@ pub enum AskIdle {
     Soon,
 }
 
-/// Why `ctx.isIdle` is asked.
+/// Why `ctx.isIdle` is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The document that was kept may say that Pi works.
+    /// The preserved document may say that Pi works.
     Kept,
     /// The run has ended, on a Pi that does not say when it has settled.
     Ended,
@@ -32,7 +32,7 @@ pub(super) enum Reason {
 /// A question that Pi has not answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IdleQuestion {
-    /// The turn that was open when it was asked.
+    /// The turn that was open at the time of the query.
     turn: u64,
     reason: Reason,
 }
@@ -88,7 +88,7 @@ impl Bridge {
         Effects { events, ask_idle: None }
     }
 
-    /// The turn has settled. Without Pi's own word, the last message tells whether it was broken off.
+    /// The turn has settled. Without Pi's own report, the last message shows whether it was interrupted.
     pub(super) fn settled(&mut self, at: Option<Timestamp>, aborted: Option<bool>) -> Vec<Event> {
         self.open = false;
         self.calls.clear();

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jig_session_git::Repository;
 
-/// How long a lookup is cached: a repository can be created at any time.
+/// How long a lookup is cached: an edit is nearly always beside the last one, and a repository can be created at any
+/// time.
 const KEPT: Duration = Duration::from_secs(1);
 
 /// Remembers the last answer: the files of a turn, and those of a session that is taken up again, lie in few folders,

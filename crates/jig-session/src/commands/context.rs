@@ -1,4 +1,4 @@
-//! `jig-session context`: what fills a session's context, as the session itself tells it.
+//! `jig-session context`: what fills a session's context, as the session itself reports it.
 
 use jig_session_schema::documents::ContextDocument;
 

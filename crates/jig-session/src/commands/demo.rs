@@ -264,7 +264,7 @@ impl Demo<'_> {
     }
 }
 
-/// Waits for a child that was asked to end; kills one that does not. Whether it ended by itself.
+/// Waits for a child that was signalled to end and kills it otherwise. Whether it ended by itself.
 fn waited(child: &mut Child) -> bool {
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {

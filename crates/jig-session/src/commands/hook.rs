@@ -33,7 +33,7 @@ const PLACES: [&str; 5] = ["TMUX", "TMUX_PANE", "HC_TERMINAL_ID", "WEZTERM_PANE"
 pub(crate) struct Args {
     /// The agent that calls, such as claude
     agent: String,
-    /// The agent's name of the event, where its payload does not tell it
+    /// The event's name, where the payload does not contain it
     event: Option<String>,
     /// Read the agent's status line instead of an event
     #[arg(long)]
@@ -97,7 +97,7 @@ fn publish_payload(agent: &str, event: Option<&str>, app: &App) {
     }
 }
 
-/// Publishes what a payload tells; what goes wrong is logged.
+/// Publishes a payload's events; errors are logged.
 fn publish(agent: &str, event: Option<&str>, bytes: &[u8], app: &App) {
     let log = Log::new(&app.places(), "hook");
     let Some(agent) = jig_session_agents::named(agent) else {
@@ -217,7 +217,7 @@ fn missing(mut figures: Vec<Event>, kept: &Status) -> Vec<Event> {
     figures
 }
 
-/// What every event of this agent's tells of its session.
+/// The session fields that every event of this agent carries.
 fn describe(session: &mut SessionEvent, agent: &Agent, app: &App) {
     let folder = agent.folder.map(|folder| folder.path(|name| app.var(name), &app.places().home));
     session.agent_dir =
@@ -272,7 +272,7 @@ fn publisher(agent: &Agent, process: &Caller, begins: bool, app: &App) -> Publis
     setup::publisher_with(&environment, name, mode, Box::new(Shared(Machine::new())))
 }
 
-/// When this process started, by the machine's boot clock: two hooks that run at once are told apart by it.
+/// When this process started, by the machine's boot clock: it distinguishes two hooks that run at once.
 fn started_ms() -> Option<u64> {
     let process = Machine::new().process(std::process::id()).ok()?;
     let ticks: u64 = process.start.rsplit(':').next()?.parse().ok()?;

@@ -10,7 +10,7 @@ use jig_session_view::{rows, sanitise};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// List sessions that ended too, cards that ask not to be listed, and what could not be read
+    /// Include ended sessions, hidden cards and unreadable files
     #[arg(long, short)]
     all: bool,
 }

@@ -10,7 +10,7 @@ use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Only say what would be removed
+    /// Print what would be removed, remove nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! `jig-session request`: asks a session for a switch or a reload, and waits for what it answers.
+//! `jig-session request`: sends a switch or a reload to a session, and waits for its answer.
 
 use std::path::Path;
 use std::thread;
@@ -21,7 +21,7 @@ use jig_session_view::sanitise;
 const EVERY: Duration = Duration::from_millis(100);
 /// A status file that is missing for so long, while its process lives, belongs to a session that has ended.
 const MISSING: Duration = Duration::from_secs(2);
-/// The longest wait that can be asked for, in seconds.
+/// Maximum of `--timeout`, in seconds.
 const LONGEST: f64 = 86_400.0;
 
 #[derive(clap::Args, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Reload the agent once it is idle
     #[arg(long)]
     reload: bool,
-    /// How many seconds to wait for the answer; 0: not at all
+    /// Seconds to wait for the answer; 0 does not wait
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
     wait: Duration,
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     report(app, &row, &asked, outcome, answer)
 }
 
-/// A name that is given twice is asked for as it was given last.
+/// Of a repeated name the last value counts.
 fn last_of_each(switches: &[(String, bool)]) -> Named<bool> {
     let mut names = Named::default();
     switches.iter().for_each(|(name, on)| names.insert(name.clone(), *on));
@@ -164,7 +164,7 @@ fn pause(end: Duration) -> bool {
     true
 }
 
-/// Whether the session takes everything that is asked. One that does not say may.
+/// Whether the session accepts the whole request. One that does not say may.
 fn takes(status: &Status, asked: &Request) -> bool {
     let Some(accepts) = &status.accepts else { return true };
     let wanted = [
@@ -175,7 +175,7 @@ fn takes(status: &Status, asked: &Request) -> bool {
     wanted.iter().all(|(wanted, what)| !wanted || accepts.contains(what))
 }
 
-/// The session that was asked, as its file shows it.
+/// The target session, as its file shows it.
 struct Watched<'a> {
     row: &'a Row,
     machine: Machine,

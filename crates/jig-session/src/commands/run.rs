@@ -15,7 +15,7 @@ use crate::failure::{Code, Exit, Failure, Outcome};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The agent's name; left out, it is known by the program or tells it itself
+    /// The agent's name; if omitted, derived from the program or reported by it
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// The program and its arguments

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Write every schema below this folder, with the program's version in the file VERSION
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "writer"])]
     all: Option<PathBuf>,
-    /// What this version writes, instead of what a reader must take
+    /// The writer's schema instead of the reader's
     #[arg(long)]
     writer: bool,
 }

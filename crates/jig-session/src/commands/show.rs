@@ -19,7 +19,7 @@ pub(crate) struct Args {
     session: String,
 }
 
-/// What of the file stands among the facts or in the tables; `*` is any place of a list. All else is told below them.
+/// What of the file stands among the facts or in the tables; `*` is any index of a list. The rest is printed below.
 #[rustfmt::skip]
 const ELSEWHERE: &[&str] = &[
     "schema", "session", "name", "agent.name", "agent.version", "state", "cwd", "model.name", "context.percent",

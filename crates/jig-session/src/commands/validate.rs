@@ -15,16 +15,16 @@ use crate::app::App;
 use crate::failure::{Exit, Outcome};
 use jig_session_view::sanitise::clean;
 
-/// Say whether files are valid documents of a format
+/// Check whether files are valid documents of a format
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The files; - is stdin
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The format, such as status.v1; otherwise told by the fields
+    /// The format, such as status.v1; detected from the fields if omitted
     #[arg(long)]
     format: Option<String>,
-    /// Also report what a reader forgives and a writer must not do
+    /// Also report what readers tolerate but writers must not produce
     #[arg(long)]
     strict: bool,
 }

@@ -22,7 +22,7 @@ use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Follow sessions that ended too, and cards that ask not to be listed
+    /// Include ended sessions and hidden cards
     #[arg(long, short)]
     all: bool,
     /// Run this shell command for every line, one after another, with JIG_CHANGE JIG_SESSION JIG_AGENT JIG_NAME
@@ -165,7 +165,7 @@ impl OutputLine {
         }
     }
 
-    /// What the command is told; unknown is empty.
+    /// The command's environment; unknown values are empty.
     fn variables(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![("JIG_CHANGE", self.line.word().to_owned())];
         let (mut reason, mut path) = (String::new(), String::new());

@@ -20,6 +20,10 @@ const COLUMNS: [Column; 8] = [
 
 /// Heading, guard, summary, then the entries.
 pub(super) fn text(app: &App, envelope: &Envelope) -> String {
+    page(envelope, app.width(), app.color)
+}
+
+fn page(envelope: &Envelope, width: Option<usize>, color: bool) -> String {
     let hints = &envelope.guard.hints;
     let summary = &envelope.summary;
     let guard = if envelope.guard.ok { "ok" } else { "refused" };
@@ -54,7 +58,7 @@ pub(super) fn text(app: &App, envelope: &Envelope) -> String {
     for entry in &envelope.entries {
         table.push(row(entry));
     }
-    out.push_str(&table.render(app.width(), app.color));
+    out.push_str(&table.render(width, color));
     for entry in &envelope.entries {
         details(entry, &mut out);
     }
@@ -92,5 +96,50 @@ fn details(entry: &Entry, out: &mut String) {
         let line = format!("{mark} {} {}: {}", entry.target, check.check, check.message);
         out.push_str(&sanitise::clean(&line));
         out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jig_session_schema::bulk::{Action, EntryCheck, EntryDecision, EntryResult, Guard, Hints, Summary};
+    use jig_session_schema::live::PaneStatus;
+
+    use super::*;
+
+    fn entry(pane: u32, decision: EntryDecision, status: PaneStatus, reason: &str) -> Entry {
+        Entry::new()
+            .decision(decision)
+            .status(status)
+            .machine("build-7".into())
+            .target(format!("open-checkout:{pane}.0"))
+            .pane_id(Some(format!("%{pane}")))
+            .project_slug("checkout-service".into())
+            .reason(reason.into())
+    }
+
+    #[test]
+    fn a_plan_at_three_widths() {
+        let done = EntryResult::new().outcome(EntryOutcome::Done).message("restarted".into());
+        let failed = EntryResult::new().outcome(EntryOutcome::Failed).message("can't find pane: %4".into());
+        let envelope = Envelope::new()
+            .action(Action::Restart)
+            .guard(
+                Guard::new()
+                    .ok(false)
+                    .reasons(vec!["13 panes are active, more than 12".into()])
+                    .hints(Hints::new().active_agent_count(13).load1(2.5).load_per_core(1.25).selected_count(4)),
+            )
+            .summary(Summary::new().total_panes(9).selected(4).planned(2).skipped(1).refused(1).done(Some(1)))
+            .entries(vec![
+                entry(1, EntryDecision::Planned, PaneStatus::Idle, "").result(Some(done)).scheduled_delay_ms(250),
+                entry(2, EntryDecision::Refused, PaneStatus::NeedsAttention, "waits for a person: it is left alone"),
+                entry(3, EntryDecision::Skipped, PaneStatus::Active, "is at work"),
+                entry(4, EntryDecision::Planned, PaneStatus::Dead, "")
+                    .result(Some(failed))
+                    .checks(Some(vec![EntryCheck::new().check("cwd".into()).message("the folder is gone".into())])),
+            ]);
+        for width in [80, 120, 200] {
+            insta::assert_snapshot!(format!("bulk_{width}"), page(&envelope, Some(width), false));
+        }
     }
 }

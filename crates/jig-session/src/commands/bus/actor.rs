@@ -145,7 +145,7 @@ impl Actor {
             model: answer.known.as_ref().and_then(|known| known.model.clone()),
             pid,
             process,
-            // Who is named in a join is called that, unless another label is asked for.
+            // A join names its member by the id, unless another label is requested.
             name: match answer.known.and_then(|known| known.name) {
                 None if options.named.is_some() => label::given(options.named.unwrap_or_default()).ok(),
                 name => name,
@@ -243,7 +243,7 @@ fn named_member(bus: &Bus<'_>, options: &Options<'_>) -> Result<Option<Meant>, F
     }))
 }
 
-/// The session that a record tells of, acted for by somebody who named it.
+/// The session of a record, on whose behalf an explicit `--as` acts.
 fn stand_in(record: Record, timer: bool) -> Me {
     let Record { id, agent, pid, process, owner, .. } = record;
     Me { id, agent, model: None, pid, process, name: None, source: IdSource::Given, timer, owner }
@@ -278,7 +278,7 @@ impl Folder {
     }
 }
 
-/// The processes above this one. Command lines are read up to the first agent only: nothing above it is asked about.
+/// The processes above this one. Command lines are read up to the first agent only: nothing above it matters.
 fn ancestors(system: &System) -> Vec<(Ancestor, Seen)> {
     let mut found = Vec::new();
     let mut agent = false;

@@ -94,7 +94,7 @@ fn spent() -> Duration {
     Duration::new(spent.tv_sec.try_into().unwrap_or(0), spent.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// The claim that stands in the way of what the payload's tool is about to write, or why that cannot be told.
+/// The claim that conflicts with what the payload's tool is about to write, or why that is unknown.
 fn conflict(agent: &Agent, named: Option<&str>, app: &App) -> Result<Option<Conflict>, String> {
     let payload = payload(agent, Instant::now() + GUARD_WALL)?;
     let root = app.places().bus;
@@ -114,7 +114,7 @@ fn conflict(agent: &Agent, named: Option<&str>, app: &App) -> Result<Option<Conf
     Buses::new(&root, &system).edit_conflict(&edit).map_err(|error| error.to_string())
 }
 
-/// The session a hook acts for. A payload names it, so the processes above are asked only without one.
+/// The session a hook acts for. A payload names it, so the parent processes are searched only without one.
 fn session(payload: &Payload, named: Option<&str>, app: &App) -> Result<String, Failure> {
     let given =
         app.var("JIG_BUS_SESSION").map(str::to_owned).or_else(|| payload.text(Field::Session).map(str::to_owned));
@@ -143,7 +143,7 @@ fn occasion(agent: &Agent, event: &str, payload: &Payload) -> Occasion {
     }
 }
 
-/// Tells a member that listens of mail it has not been told of.
+/// Notifies a listening member of unannounced mail.
 pub(crate) fn notice(agent: &str, event: &str, named: Option<&str>, app: &App) -> Outcome {
     // A notice that fails is made again by the next event: the mail stays where it is.
     let _ = jig_session_agents::named(agent)
@@ -174,7 +174,7 @@ fn announce(agent: &Agent, event: &str, payload: &Payload, named: Option<&str>, 
     Ok(bus.record_notice(&member.record.id, &notice)?)
 }
 
-/// The agent's payload from stdin, at most a megabyte and not after `end`; why there is none to be had.
+/// The agent's payload from stdin, at most a megabyte and not past `end`; the error says why there is none.
 fn payload(agent: &Agent, end: Instant) -> Result<Payload, String> {
     Payload::read(agent, &stdin::bounded(end)?).map_err(|error| format!("the payload is not read: {error}"))
 }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Act for this session: its id or label
     #[arg(long = "as", value_name = "ID|LABEL", global = true)]
     named: Option<String>,
-    /// The repository of this folder instead of the working folder's
+    /// Use the repository of this folder instead of the current one
     #[arg(long, value_name = "DIR", global = true)]
     cwd: Option<PathBuf>,
     #[command(subcommand)]
@@ -36,9 +36,9 @@ enum Action {
     Status,
     /// Join the bus under a label, or change your settings on it
     Join {
-        /// The name peers address you by; derived when left out
+        /// The name peers address you by; derived if omitted
         label: Option<String>,
-        /// Have mail raise a turn as soon as the agent is idle
+        /// Let mail start a turn as soon as the agent is idle
         #[arg(long)]
         wake: bool,
         /// Receive no notices of mail
@@ -97,15 +97,15 @@ enum Action {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<String>,
     },
-    /// Wait for new mail and show its beginning
+    /// Watch for new mail and preview it
     Watch {
         /// Keep reporting after the first mail
         #[arg(long, short)]
         follow: bool,
     },
-    /// Wait until there is unread mail and show its beginning
+    /// Wait until there is unread mail and preview it
     Wait {
-        /// Seconds to wait at most
+        /// Maximum number of seconds to wait
         #[arg(long, value_name = "S")]
         timeout: Option<f64>,
         /// Wait for this kind only

@@ -115,7 +115,7 @@ fn ended(bus: &jig_session_bus::Bus<'_>, ids: &[String]) -> Result<bool, Failure
     Ok(true)
 }
 
-/// The text: given, from a file, or from stdin, which spares the shell's quoting.
+/// The text: an argument, a file, or stdin, which avoids shell quoting.
 fn text(args: &Args) -> Result<String, Failure> {
     if !args.text.is_empty() && args.text != ["-"] {
         return Ok(args.text.join(" "));

@@ -23,11 +23,11 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 #[command(defer = true)]
 enum Action {
-    /// Install what makes an agent publish its sessions; once more changes nothing
+    /// Install what makes an agent publish its sessions; repeating it changes nothing
     Install(Which),
     /// Remove what was installed and nothing else
     Uninstall(Which),
-    /// Say what is installed; without an agent, for every agent found on PATH
+    /// Show what is installed, by default for every agent found on PATH
     Status(Which),
     /// Print what would be installed
     Print(Print),

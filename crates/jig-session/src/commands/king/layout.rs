@@ -26,7 +26,7 @@ pub(crate) struct Ids {
 pub(crate) struct Name {
     /// The session's id, or an unambiguous beginning or end of 4 or more characters
     session: String,
-    /// The name; left out: pi-king shows the session's own again
+    /// The name; omit it to show the session's own again
     name: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn name(args: &Name, app: &App) -> Outcome {
 }
 
 /// Reads the layout, changes it, replaces it. No lock exists between viewers: the last writer wins, so
-/// the time between reading and writing is kept short.
+/// the time between reading and writing is short.
 fn edit(app: &App, wanted: &[String], change: impl Fn(&mut Layout, &[String])) -> Outcome {
     let file = LayoutFile::open(app)?;
     let known = cards::ids(app)?;

@@ -25,7 +25,7 @@ use jig_session_view::table::{Cell, Column, Style, Table};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Also cards that are not to be listed, and those of sessions that have ended
+    /// Include hidden cards, and those of ended sessions
     #[arg(long)]
     all: bool,
 }

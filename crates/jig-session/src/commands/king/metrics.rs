@@ -25,7 +25,7 @@ const LEAST_DAYS: usize = 3;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The local day, YYYY-MM-DD; left out: today
+    /// The local day, YYYY-MM-DD; today if omitted
     #[arg(long, value_name = "DAY")]
     day: Option<String>,
 }

@@ -31,7 +31,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     /// Pin sessions to the top of pi-king's list
     Pin(layout::Ids),
-    /// Take pins away
+    /// Unpin sessions
     Unpin(layout::Ids),
     /// Put sessions first in pi-king's list, in this order
     Order(layout::Ids),

@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// How many child processes the pane's shell has
     #[arg(long, value_name = "N")]
     shell_children: Option<usize>,
-    /// The pane's width in columns; kept in the report
+    /// The pane's width in columns; copied into the report
     #[arg(long, value_name = "COLUMNS")]
     width: Option<u32>,
     /// The pane's height in rows: of longer text only the lowest rows are looked at

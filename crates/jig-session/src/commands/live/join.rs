@@ -54,7 +54,7 @@ fn nothing_published(app: &App) -> bool {
     })
 }
 
-/// Whether a row tells which session runs in a pane: its agent's process is proved to live.
+/// Whether a row identifies the session in a pane: its agent's process is proved to live.
 fn counts(row: &Row) -> bool {
     row.verdict == Verdict::Alive || unpublished(row)
 }

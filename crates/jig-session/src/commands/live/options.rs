@@ -83,7 +83,7 @@ pub(crate) fn setting(app: &App, tmux: &Tmux, all_targets: bool) -> ObserveOptio
     ObserveOptions { server: tmux.server(), machine: machine(app), projects, all_targets }
 }
 
-/// `panes.openPrefix` of the configuration. A file that cannot be read says nothing: `doctor` tells of it.
+/// `panes.openPrefix` of the configuration. An unreadable file sets nothing; `doctor` reports it.
 fn open_prefix(app: &App) -> Option<String> {
     let bytes = setup::configuration(&app.places()).ok()??;
     let config: Value = serde_json::from_slice(&bytes).ok()?;

@@ -22,14 +22,14 @@ pub(super) const PARAMS: i32 = -32602;
 pub(super) enum Message {
     /// A call that waits for an answer.
     Request {
-        /// The caller's id, to be given back.
+        /// The caller's id, echoed in the answer.
         id: Value,
         /// What is called.
         method: String,
         /// Its parameters; none are an empty object.
         params: Map<String, Value>,
     },
-    /// What has no answer: a notification, or an answer to something that was not asked.
+    /// What has no answer: a notification, or an answer to no request of ours.
     Silent,
     /// What is answered with an error.
     Wrong(Value),

@@ -84,7 +84,7 @@ fn serve(state: &State, mut input: impl BufRead, mut output: impl Write) -> io::
     }
 }
 
-/// The id of last resort: this process's own, kept while it runs.
+/// The id of last resort: this process's own, constant while it runs.
 fn own_id(world: &System) -> String {
     let (pid, start) = world.this();
     let hex = names::hash16(&format!("{pid}\n{start}\n{}", world.random()))
@@ -130,7 +130,7 @@ impl State {
         vec![format!("this server was {} before, which left the bus{held}", own.me.id)]
     }
 
-    /// Who this server acts for now; asked at every call, since one process may begin another session.
+    /// The member this server acts for now; resolved at every call, since one process may begin another session.
     fn actor(&self) -> Result<Actor, Failure> {
         Actor::find(&self.app, &Options::default(), Surface::Server { id: self.surface.clone() })
     }
@@ -215,7 +215,7 @@ fn result(line: &str, document: Value, is_error: bool) -> Value {
     json!({ "content": [{ "type": "text", "text": text }], "structuredContent": document, "isError": is_error })
 }
 
-/// What a client is told at the beginning: its version of the protocol if that is spoken, else the newest one.
+/// The answer to `initialize`: the client's protocol version if it is supported, else the newest one.
 fn about(params: &Map<String, Value>) -> Value {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
     let version = VERSIONS.into_iter().find(|version| asked == Some(version)).unwrap_or(VERSIONS[0]);

@@ -32,6 +32,11 @@ fn names(env: &TestEnvironment) -> Vec<String> {
     names_in(&env.sessions_dir())
 }
 
+/// The status files alone: a live publisher's temporary comes and goes.
+fn documents(env: &TestEnvironment) -> Vec<String> {
+    names(env).into_iter().filter(|name| !name.starts_with('.')).collect()
+}
+
 fn begin(session: &str, pid: u32) -> String {
     json!({"event": "session", "schema": 1, "session": session, "pid": pid}).to_string()
 }
@@ -147,11 +152,11 @@ fn a_killed_publisher_leaves_its_file_to_the_next_start() {
     dead.kill();
     let orphan = env.sessions_dir().join(format!(".dead.json.tmp-{}-0123abcd", dead.pid()));
     fs::write(&orphan, "{").unwrap();
-    assert_eq!(names(&env).len(), 3);
+    assert_eq!(documents(&env).len(), 3);
     let publish = publishing(&env, "own", std::process::id());
-    eventually("what is over goes", || (names(&env) == ["alive.json", "own.json"]).then_some(()));
+    eventually("what is over goes", || (documents(&env) == ["alive.json", "own.json"]).then_some(()));
     publish.end().exits(0);
-    assert_eq!(names(&env), ["alive.json"], "the process that lives keeps its file");
+    assert_eq!(documents(&env), ["alive.json"], "the process that lives keeps its file");
 }
 
 #[test]
@@ -225,9 +230,9 @@ fn two_ids_with_one_safe_name_have_two_files() {
     let one = publishing(&env, "a_b", first.pid());
     let mut other = env.start(&PUBLISH);
     other.send(&begin("a/b", second.pid()));
-    eventually("the second file appears", || (names(&env).len() == 2).then_some(()));
+    eventually("the second file appears", || (documents(&env).len() == 2).then_some(()));
     let mut sessions: Vec<_> =
-        names(&env).iter().map(|name| read(&env.sessions_dir().join(name)).unwrap()["session"].clone()).collect();
+        documents(&env).iter().map(|name| read(&env.sessions_dir().join(name)).unwrap()["session"].clone()).collect();
     sessions.sort_by_key(ToString::to_string);
     assert_eq!(sessions, ["a/b", "a_b"]);
     one.end().exits(0);
@@ -265,7 +270,7 @@ fn a_child_of_a_live_session_publishes_nothing() {
     let terminal = terminal.rsplit_once(')').unwrap().1.split_ascii_whitespace().nth(4).unwrap().to_owned();
     let output = env.jig_stdin(&PUBLISH, (begin("child", child.pid()) + "\n{}\n").as_bytes()).exits(0);
     assert!(output.stderr.contains("line 2"), "terminal {terminal}: {}", output.stderr);
-    assert_eq!(names(&env), ["parent.json"]);
+    assert_eq!(documents(&env), ["parent.json"]);
     parent.end().exits(0);
 }
 

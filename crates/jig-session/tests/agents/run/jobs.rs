@@ -3,6 +3,15 @@
 use super::screen::{SIZE, Screen};
 use crate::common::{TestEnvironment, eventually};
 
+/// Waits until the program in `run` has a row: from then on the terminal's keys go to it. A Ctrl-Z typed sooner would
+/// stop `run` itself before anything is published.
+fn is_published(env: &TestEnvironment, program: &str) {
+    eventually("the program is published", || {
+        let rows = env.jig(&["ls", "--json"]).json();
+        (rows["sessions"][0]["agent"]["name"] == program).then_some(())
+    });
+}
+
 /// An interactive shell.
 fn bash(env: &TestEnvironment) -> Screen {
     let mut command = env.command("setsid");
@@ -18,6 +27,7 @@ fn a_stopped_program_is_a_stopped_job_and_goes_on() {
     let env = TestEnvironment::new();
     let mut screen = bash(&env);
     screen.send("$J run -- cat\r");
+    is_published(&env, "cat");
     screen.send("first\r");
     screen.wait_for_times("first", 2);
     screen.send("\x1a");

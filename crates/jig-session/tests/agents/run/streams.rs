@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::screen::Screen;
+use super::screen::{SIZE, Screen};
 use crate::common::{TestEnvironment, skipped};
 
 #[test]
@@ -89,11 +89,16 @@ fn full_screen_programs_show_the_same_as_without_us() {
     let env = TestEnvironment::new();
     let lines: String = (0..500).map(|n| format!("line {n}\n")).collect();
     fs::write(env.work().join("lines"), lines).expect("written");
-    for (program, line, first, keys) in [
-        ("less", "less lines", "line 20", "  q"),
-        ("vim", "vim -u NONE -N lines", "line 20", "G:q!\r"),
-        ("top", "top -d 60", "load average", "q"),
-    ] {
+    // Each key is typed once the last line of what the one before it shows is there: a page has one line fewer than the
+    // terminal has rows.
+    let page = usize::from(SIZE.ws_row) - 1;
+    let [first, second, third] = [page - 1, 2 * page - 1, 3 * page - 1].map(|n| format!("line {n}"));
+    let programs: [(&str, &str, &[(&str, &str)]); 3] = [
+        ("less", "less lines", &[(&first, " "), (&second, " "), (&third, "q")]),
+        ("vim", "vim -u NONE -N lines", &[(&first, "G"), ("499", ":q!\r")]),
+        ("top", "top -d 60", &[("load average", "q")]),
+    ];
+    for (program, line, steps) in programs {
         if env
             .command("sh")
             .args(["-c", &format!("command -v {program}")])
@@ -106,8 +111,10 @@ fn full_screen_programs_show_the_same_as_without_us() {
         let mut shown = Vec::new();
         for runs in [format!("exec {line}"), format!("exec \"$J\" run -- {line}")] {
             let mut screen = Screen::shell(&env, &runs);
-            screen.wait_for(first);
-            screen.send(keys);
+            for (shown, keys) in steps {
+                screen.wait_for(shown);
+                screen.send(keys);
+            }
             screen.ends_with(0);
             shown.push(screen.text());
         }

@@ -1,32 +1,24 @@
-//! What the tests of this crate share: children that are this very test program under other conditions.
-#![allow(dead_code, unreachable_pub)]
+//! Children that are this very test program under other conditions: another user, other limits, another namespace.
 
 use std::ffi::OsString;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The variable that tells a child which folder it is to work on.
-pub const PLACE: &str = "JIG_ATOMIC_TEST_PLACE";
+const PLACE: &str = "JIG_TEST_PLACE";
 
 /// A user that owns nothing here.
 pub const NOBODY: u32 = 65534;
 
-/// Says why a test did not run, on the stream that the test runner does not keep for itself.
-pub fn skipped(name: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-}
-
 /// The folder that this process was started for, if it is such a child.
-#[allow(clippy::disallowed_methods)]
 pub fn place() -> Option<PathBuf> {
     std::env::var_os(PLACE).map(PathBuf::from)
 }
 
 pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
 /// A temporary folder that other users may pass through.
@@ -64,13 +56,7 @@ impl Child {
 
     /// As another user. The program is copied to a place that user can start it from.
     pub fn as_user(uid: u32, test: &str, place: &Path, scratch: &Path) -> Self {
-        let copy = scratch.join("test-program");
-        // Copied by another program: a descriptor open for writing, inherited by a child of another test that is just
-        // being started, would make the copy "busy".
-        let own = std::env::current_exe().expect("the test program has a path");
-        let copied = Command::new("cp").arg(own).arg(&copy).status().expect("cp runs");
-        assert!(copied.success());
-        mode(&copy, 0o755);
+        let copy = open_copy(scratch);
         let mut child = Self::run(copy.into(), Vec::new(), test, place);
         // Started by root, `uid` also drops the other groups.
         child.command.uid(uid).gid(uid).current_dir("/");
@@ -92,6 +78,18 @@ impl Child {
         assert!(text.contains("1 passed"), "the child ran no test: {text}");
         text
     }
+}
+
+/// A copy of this program that every user can start.
+pub fn open_copy(folder: &Path) -> PathBuf {
+    let copy = folder.join("test-program");
+    // Copied by another program: a descriptor open for writing, inherited by a child of another test that is just being
+    // started, would make the copy "busy".
+    let own = std::env::current_exe().expect("the test program has a path");
+    assert!(Command::new("cp").arg(own).arg(&copy).status().expect("cp runs").success());
+    mode(folder, mode_of(folder) | 0o055);
+    mode(&copy, 0o755);
+    copy
 }
 
 fn both(output: &Output) -> String {
