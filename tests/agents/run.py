@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent
 SUITES = [("opencode", "hooks"), ("qwen", "hooks"), ("copilot", "hooks"), ("gemini", "hooks"), ("claude", "hooks"),
           ("codex", "hooks"), ("claude", "both"), ("codex", "both"), ("claude", "run"), ("codex", "run"),
           ("opencode", "both"), ("qwen", "both"), ("copilot", "both"), ("gemini", "both")]
-SUITE_SECONDS = 300
+SUITE_SECONDS = 600
 AT_ONCE = 3
 NAMESPACES = (["--net", "--pid", "--fork", "--mount-proc"],
               ["--user", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc"])

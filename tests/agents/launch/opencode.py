@@ -18,7 +18,8 @@ class Launch:
     reports = False
     leave = "/exit"
     parts = ()
-    figures = {"model.id": "fake-model", "usage.input": "told", "usage.output": "told", "usage.cost": "told"}
+    figures = {"model.id": "fake-model", "context.tokens": 2421, "usage.input": "told", "usage.output": "told",
+               "usage.cost": "told"}
     differs = {"hooks": {"start": None, "started again": None}}
 
     def prepare(self, world):
