@@ -45,6 +45,8 @@ const OURSELVES: &str = "/proc/self/exe";
 const NAME: &str = "jig-session";
 /// How long the last write to the state folder may hold up the end.
 const LAST_WRITE: Duration = Duration::from_secs(1);
+/// The same where the terminal is gone: nobody waits there, and hundreds may go with one terminal server.
+const LAST_WRITE_UNSEEN: Duration = Duration::from_secs(20);
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,10 +193,12 @@ pub fn run(spec: &Spec, stage: Stage, host: Host) -> io::Result<Ending> {
         publish::serve(&theirs, &what, host);
         drop(done);
     })?;
-    let ending = if terminal::is_there() { proxy::run(spec, &shared, gpg) } else { plain::run(spec, &shared) };
+    let in_terminal = terminal::is_there();
+    let ending = if in_terminal { proxy::run(spec, &shared, gpg) } else { plain::run(spec, &shared) };
     shared.ended();
     // The channel is closed when the thread has ended; nothing is ever sent.
-    let _ = published.recv_timeout(LAST_WRITE);
+    let hung_up = in_terminal && !terminal::is_there();
+    let _ = published.recv_timeout(if hung_up { LAST_WRITE_UNSEEN } else { LAST_WRITE });
     ending
 }
 

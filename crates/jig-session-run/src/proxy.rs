@@ -32,7 +32,7 @@ const PENDING: usize = 64 << 10;
 /// Poll interval of a background job for becoming the foreground: the kernel sends no event for it.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long the program's end is waited for once its terminal is gone.
-const HANG_UP: Duration = Duration::from_secs(2);
+const HANG_UP: Duration = Duration::from_secs(10);
 /// How long the last output before a stop may take.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long the continuation that follows a stop at once may take to be seen.
