@@ -1,8 +1,10 @@
 //! `jig-session wait`: until a session settles, or whatever else is waited for.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use jig_session_schema::documents::Wait;
+use jig_session_schema::limits::{POLL_INTERVAL, RESTORE_INTERVAL};
 use jig_session_schema::row::{Detail, Row, Verdict};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
@@ -57,6 +59,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         follow.wait(deadline);
     };
     let mut there = true;
+    let mut moved = Moved { known: sessions_folder(app), since: None };
     loop {
         let live = there && is_live(&row);
         if is_reached(&args.what, &row, live) && (args.what == "appear" || !(live && rows::is_stopped(&row))) {
@@ -80,9 +83,36 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         let view = follow.look()?;
         at = view.at;
         match view.rows().find(|now| now.session == row.session && now.host == row.host) {
-            Some(now) => row = now.clone(),
-            None => there = false,
+            Some(now) => {
+                row = now.clone();
+                moved = Moved { known: sessions_folder(app), since: None };
+            }
+            None => there = moved.may_come_back(sessions_folder(app), Instant::now()),
         }
+    }
+}
+
+/// Which folder the path of the status files leads to.
+fn sessions_folder(app: &App) -> Option<(u64, u64)> {
+    let found = std::fs::metadata(&app.places().sessions).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// A folder that was moved away, by a backup say, takes no session with it: its publisher follows the path.
+struct Moved {
+    /// The folder in which the session was seen last.
+    known: Option<(u64, u64)>,
+    /// Since when the path leads elsewhere.
+    since: Option<Instant>,
+}
+
+impl Moved {
+    /// How soon a publisher has put its file where the path leads, and we have looked there.
+    const FOLLOWED: Duration = RESTORE_INTERVAL.saturating_add(POLL_INTERVAL);
+
+    /// Whether the session's file is only not there yet.
+    fn may_come_back(&mut self, folder: Option<(u64, u64)>, now: Instant) -> bool {
+        folder != self.known && now.saturating_duration_since(*self.since.get_or_insert(now)) < Self::FOLLOWED
     }
 }
 

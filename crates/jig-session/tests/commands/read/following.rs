@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{Running, TestEnvironment, eventually, private_dir, replace, status_document};
+use crate::common::{Running, Sleeper, TestEnvironment, eventually, private_dir, replace, status_document};
 
 /// The next line that is about a change of a session.
 #[track_caller]
@@ -241,4 +241,45 @@ fn without_watches_it_says_so_and_still_sees_everything() {
     next(&watch, "ready");
     live.rewrite(|document| document["state"] = "busy".into());
     assert_eq!(next(&watch, "changed")["session"]["state"], "busy");
+}
+
+/// A backup that moves the state folder away, and a restore: nothing that follows a session takes it for ended, and all
+/// of it goes on where the path leads, within ten seconds.
+#[test]
+fn who_follows_goes_on_when_the_state_folder_is_moved_away_and_comes_back() {
+    let env = TestEnvironment::new();
+    let (agent, other) = (Sleeper::start(), Sleeper::start());
+    let mut publish = env.start(&["publish", "--agent", "acme"]);
+    let begin = json!({ "event": "session", "schema": 1, "session": "s-1", "pid": agent.pid(), "cwd": env.work() });
+    publish.send(&begin.to_string());
+    let file = env.sessions_dir().join("s-1.json");
+    eventually("the file", || file.exists().then_some(()));
+    for (id, pid) in [("m-1", agent.pid()), ("m-2", other.pid())] {
+        env.jig(&["bus", "join", id, "--id", id, "--pid", &pid.to_string(), "--agent", "acme"]).exits(0);
+    }
+    let watch = env.start(&["watch", "--json"]);
+    next(&watch, "added");
+    next(&watch, "ready");
+    let wait = env.start(&["wait", "s-1", "--for", "busy", "--json"]);
+    let mail = env.start(&["bus", "wait", "--as", "m-1", "--json"]);
+
+    let (state, away) = (env.state_dir(), env.state_dir().with_file_name("away"));
+    fs::rename(&state, &away).expect("moved away");
+    let moved = Instant::now();
+    eventually("the session where the path leads", || file.exists().then_some(()));
+    assert!(moved.elapsed() < Duration::from_secs(10 + 10), "ten seconds, and ten for a busy machine");
+    next(&watch, "removed");
+    next(&watch, "added");
+
+    fs::rename(&state, state.with_file_name("meanwhile")).expect("what was made meanwhile is put aside");
+    fs::rename(&away, &state).expect("restored");
+    publish.send(r#"{"event":"turn","phase":"start"}"#);
+    let done = wait.end().exits(0);
+    assert_eq!(done.json()["session"]["state"], "busy");
+    env.jig(&["bus", "send", "m-1", "hello", "--as", "m-2"]).exits(0);
+    assert_eq!(mail.end().exits(0).json()["messages"][0]["preview"], "hello");
+    let busy = eventually("the change", || Some(watch.json_line()).filter(|line| line["session"]["state"] == "busy"));
+    assert_eq!(busy["session"]["session"], "s-1");
+    publish.end().exits(0);
+    assert!(!file.exists(), "the restored file goes with its session");
 }
