@@ -209,7 +209,7 @@ def the_panel_shows_three_scopes_and_asks_before_a_release():
             pi.expect("[Sessions]")
             pi.expect("other")
             pi.keys("Tab")
-            pi.expect("[Inbox]")
+            pi.expect("[Inbox")
             pi.expect("hello from the other side")
             pi.keys("Tab")
             pi.expect("[Claims]")
