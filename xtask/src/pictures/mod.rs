@@ -31,15 +31,15 @@ struct Shot {
 }
 
 const SHOTS: &[Shot] = &[
-    Shot { name: "board", size: (100, 22), command: "jig-session board", keys: &[], ready: "write notes.md" },
+    Shot { name: "board", size: (100, 22), command: "jig-session board", keys: &[], ready: "Gemini 4" },
     Shot {
         name: "board-session",
         size: (100, 22),
         command: "jig-session board",
-        keys: &[("write notes.md", "Enter")],
+        keys: &[("Gemini 4", "Enter")],
         ready: "OUTCOME",
     },
-    Shot { name: "ls", size: (100, 9), command: "jig-session ls", keys: &[], ready: "idle" },
+    Shot { name: "ls", size: (100, 10), command: "jig-session ls", keys: &[], ready: "idle" },
 ];
 
 /// `cargo xtask pictures` writes them; `--check` says which are old.

@@ -41,7 +41,7 @@ const SESSIONS: &[Session] = &[
         began: 190,
         terminal: "%3",
         events: &[
-            (60, r#"{"event":"ticket","key":"APP-12","title":"Invoices round wrongly"}"#),
+            (60, r#"{"event":"ticket","ticket":{"key":"APP-12","title":"Invoices round wrongly"}}"#),
             (31, r#"{"event":"output","path":"src/tax.rs","action":"edited"}"#),
             (18, r#"{"event":"output","path":"src/invoice.rs","action":"edited"}"#),
             (12, r#"{"event":"turn","phase":"start"}"#),
@@ -51,7 +51,7 @@ const SESSIONS: &[Session] = &[
             (9, r#"{"event":"tool","phase":"end","id":"c2","outcome":"ok"}"#),
             (8, r#"{"event":"tool","phase":"start","id":"c3","tool":"github","action":"list_issues"}"#),
             (8, r#"{"event":"tool","phase":"end","id":"c3","outcome":"error"}"#),
-            (7, r#"{"event":"tool","phase":"start","id":"c4","tool":"bash","action":"cargo test"}"#),
+            (7, r#"{"event":"tool","phase":"start","id":"c4","tool":"bash"}"#),
             (7, r#"{"event":"attention","reason":"approval","id":"c4"}"#),
         ],
     },
@@ -100,7 +100,7 @@ const SESSIONS: &[Session] = &[
         terminal: "%9",
         events: &[
             (190, r#"{"event":"turn","phase":"start"}"#),
-            (189, r#"{"event":"tool","phase":"start","id":"c1","tool":"write","action":"notes.md"}"#),
+            (189, r#"{"event":"tool","phase":"start","id":"c1","tool":"write"}"#),
             (189, r#"{"event":"tool","phase":"end","id":"c1","outcome":"ok"}"#),
             (185, r#"{"event":"turn","phase":"settled"}"#),
         ],

@@ -67,10 +67,12 @@ pub(super) fn picture(screen: &str, size: (u16, u16), theme: &Theme, title: &str
         theme.border,
         theme.text,
     );
+    // tmux tells only what changes, from one line to the next too.
+    let mut look = Look::default();
     for (row, line) in screen.lines().take(size.1.into()).enumerate() {
         let top = MARGIN + row as f64 * CELL.1;
         let mut column = 0;
-        for (look, text) in runs(line) {
+        for (look, text) in runs(line, &mut look) {
             let cells = text.chars().count();
             let left = MARGIN + column as f64 * CELL.0;
             column += cells;
@@ -88,8 +90,8 @@ fn draw(svg: &mut String, text: &str, look: Look, (left, top): (f64, f64), cells
         // Writing to a String cannot fail.
         let _ = writeln!(
             svg,
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{:.1}\" fill=\"{color}\" opacity=\"0.16\"/>",
-            CELL.1
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{:.1}\" fill=\"{}\" opacity=\"0.16\"/>",
+            CELL.1, theme.text
         );
     }
     let shown = text.trim_matches(' ');
@@ -111,20 +113,19 @@ fn draw(svg: &mut String, text: &str, look: Look, (left, top): (f64, f64), cells
 }
 
 /// The runs of one style in a captured line.
-fn runs(line: &str) -> Vec<(Look, String)> {
+fn runs(line: &str, look: &mut Look) -> Vec<(Look, String)> {
     let mut runs: Vec<(Look, String)> = Vec::new();
-    let mut look = Look::default();
     let mut rest = line;
     while let Some(first) = rest.chars().next() {
         if let Some((codes, after)) = rest.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m')) {
-            apply(&mut look, codes);
+            apply(look, codes);
             rest = after;
             continue;
         }
         rest = &rest[first.len_utf8()..];
         match runs.last_mut() {
-            Some((last, text)) if *last == look => text.push(first),
-            _ => runs.push((look, first.to_string())),
+            Some((last, text)) if *last == *look => text.push(first),
+            _ => runs.push((*look, first.to_string())),
         }
     }
     runs
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn runs_follow_the_escape_sequences() {
         let line = "a\u{1b}[1m\u{1b}[31mbc\u{1b}[0md\u{1b}[38;5;6me\u{1b}[39mf";
-        let all = runs(line);
+        let all = runs(line, &mut Look::default());
         let texts: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(texts, ["a", "bc", "d", "e", "f"]);
         assert_eq!(all[1].0, Look { color: Some(1), bold: true, ..Look::default() });
