@@ -59,7 +59,7 @@ fn every_variable_of_ours_in_the_code_is_in_platform_md() {
 }
 
 /// The environment of a command that `watch --exec` runs.
-const EXEC: [&str; 9] = [
+const EXEC: [&str; 13] = [
     "JIG_CHANGE",
     "JIG_SESSION",
     "JIG_AGENT",
@@ -69,6 +69,10 @@ const EXEC: [&str; 9] = [
     "JIG_SINCE",
     "JIG_CWD",
     "JIG_PATH",
+    "JIG_HOST",
+    "JIG_TERMINAL",
+    "JIG_TURN_SECONDS",
+    "JIG_ESCALATED",
 ];
 
 #[test]

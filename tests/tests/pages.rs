@@ -152,6 +152,9 @@ fn the_documents_page_names_every_field() {
         documents::ValidatedFile::FIELDS,
         documents::Finding::FIELDS,
         documents::Check::FIELDS,
+        documents::Statusline::FIELDS,
+        documents::StatuslineWait::FIELDS,
+        documents::Seen::FIELDS,
     ] {
         assert_eq!(missing(&page, fields), Vec::<&str>::new());
     }

@@ -15,7 +15,21 @@ const REPOSITORY: &str = "https://github.com/jig-session/jig-session/blob/main/"
 
 /// The pages by their readers. A page that is not here is not in the book, which a check does not let pass.
 const CHAPTERS: &[(&str, &[&str])] = &[
-    ("For users", &["install.md", "agents.md", "run.md", "pi.md", "panes.md", "bus.md", "skill.md", "platform.md"]),
+    (
+        "For users",
+        &[
+            "install.md",
+            "agents.md",
+            "run.md",
+            "pi.md",
+            "panes.md",
+            "bars.md",
+            "machines.md",
+            "bus.md",
+            "skill.md",
+            "platform.md",
+        ],
+    ),
     (
         "For authors of readers",
         &["readers.md", "drift.md", "contract/status-v1.md", "contract/documents-v1.md", "contract/live-v1.md"],

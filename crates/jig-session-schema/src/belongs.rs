@@ -1,7 +1,7 @@
 //! What belongs into each folder of the state folder: how a folder that carries no mark yet is told from another
 //! program's, and a broken document of ours from another program's file.
 
-use crate::names::{FileName, file_name};
+use crate::names::{FileName, file_name, name_fits};
 use crate::read::ReadError;
 use crate::request::Request;
 use crate::status::Status;
@@ -37,6 +37,14 @@ pub fn in_sessions(name: &str, content: &[u8]) -> bool {
 #[must_use]
 pub fn in_requests(name: &str, content: &[u8]) -> bool {
     named(name, content, |content| Request::read(content).err())
+}
+
+/// Whether a file of this name and content belongs into the folder of marks: it holds the id of the session that it is
+/// named after.
+#[must_use]
+pub fn in_seen(name: &str, content: &[u8]) -> bool {
+    let id = std::str::from_utf8(content).map(|text| text.trim_end_matches('\n'));
+    content.is_empty() || id.is_ok_and(|id| name_fits(name, id))
 }
 
 /// Whether a folder of this name belongs into the folder of all buses: a readable part, then 16 hex digits.
@@ -117,6 +125,12 @@ mod tests {
         assert!(in_requests("a.json", request.as_bytes()), "{:?}", Request::read(request.as_bytes()));
         assert!(in_requests("a.json", &request.as_bytes()[..20]));
         assert!(!in_requests("a.json", br#"{"schema":1,"method":"GET"}"#));
+    }
+
+    #[test]
+    fn a_mark_is_told_by_the_id_in_it() {
+        assert!(in_seen("s-1", b"s-1\n") && in_seen("a_b", b"a/b\n") && in_seen("s-1", b""));
+        assert!(!in_seen("s-1", b"s-2\n") && !in_seen("notes", b"buy milk") && !in_seen("s-1", b"\xff"));
     }
 
     #[test]

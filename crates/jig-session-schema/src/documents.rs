@@ -2,7 +2,7 @@
 
 use crate::row::{Problem, Row};
 use crate::shape::Tag;
-use crate::status::{Attention, ContextDetail, Process, State, StateFrom};
+use crate::status::{AgentName, Attention, ContextDetail, Process, Reason, State, StateFrom};
 use crate::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -271,6 +271,8 @@ record! {
         needed king: PathEntry = "king",
         /// The configuration file.
         needed config: PathEntry = "config",
+        /// Marks of what was seen.
+        added seen: Option<PathEntry> = "seen",
     }
 }
 
@@ -379,5 +381,61 @@ record! {
         added hint: Option<String> = "hint",
         /// The file or folder.
         added path: Option<String> = "path",
+    }
+}
+
+record! {
+    /// `statusline --format json`: what a status bar shows.
+    pub struct Statusline {
+        /// The version of this document: 1.
+        version schema: Tag = "schema" is 1,
+        /// When it was looked.
+        required at: Timestamp = "at",
+        /// Sessions that wait for a person.
+        needed attention: u64 = "attention",
+        /// Sessions whose process is stopped.
+        needed stopped: u64 = "stopped",
+        /// Sessions whose last turn is over and was not seen yet.
+        needed finished: u64 = "finished",
+        /// Sessions that work.
+        needed busy: u64 = "busy",
+        /// Sessions that wait for a prompt.
+        needed idle: u64 = "idle",
+        /// The sessions that wait for a person, the longest wait first.
+        needed waiting: Vec<StatuslineWait> = "waiting",
+    }
+}
+
+record! {
+    /// One session that waits for a person.
+    pub struct StatuslineWait {
+        /// The session's id.
+        required session: String = "session",
+        /// Which agent.
+        seed agent: Option<AgentName> = "agent",
+        /// The session's name as its user set it.
+        seed name: Option<String> = "name",
+        /// What a listing calls it: its name, else the end of its id.
+        needed title: String = "title",
+        /// Why it waits.
+        needed reason: Reason = "reason",
+        /// Since when.
+        seed since: Option<Timestamp> = "since",
+        /// The host it was read on; null for this machine.
+        seed host: Option<String> = "host",
+    }
+}
+
+record! {
+    /// `seen --json`: the mark that was made.
+    pub struct Seen {
+        /// The version of this document: 1.
+        version schema: Tag = "schema" is 1,
+        /// When it was marked.
+        required at: Timestamp = "at",
+        /// The session's id.
+        required session: String = "session",
+        /// The mark.
+        needed path: String = "path",
     }
 }

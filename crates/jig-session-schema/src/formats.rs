@@ -106,6 +106,8 @@ formats! {
     "prune.v1" Prune, "`prune --json`: what was removed and kept", document, crate::documents::Prune;
     "validate.v1" Validate, "`validate --json`: whether files are valid", document, crate::documents::Validate;
     "doctor.v1" Doctor, "`doctor --json`: what is wrong, and the way out", document, crate::documents::Doctor;
+    "statusline.v1" Statusline, "`statusline --format json`: what a status bar shows", document, crate::documents::Statusline;
+    "seen.v1" Seen, "`seen --json`: the mark that a session was seen", document, crate::documents::Seen;
     "hooks.v1" HooksDocument, "`hooks --json`: what of ours stands in agents' configurations", document, crate::hooks::HooksDocument;
     "king-ls.v1" KingLs, "`king ls --json`: pi-king's sessions", document, crate::documents::KingLs;
     "king-layout.v1" KingLayout, "`king pin|order|name --json`: the layout after the change", document, crate::king_documents::KingLayout;
@@ -243,6 +245,8 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("prune.v1", &["removed", "kept"], &[]),
     ("validate.v1", &["files"], &[]),
     ("doctor.v1", &["ok", "checks"], &[]),
+    ("statusline.v1", &["attention", "busy", "waiting"], &[]),
+    ("seen.v1", &["session", "at", "path"], &["pid"]),
     ("hooks.v1", &["agents"], &[]),
     ("bus-message.v1", &["kind", "to"], &[]),
     ("bus-claim.v1", &["path", "claimedAt"], &[]),

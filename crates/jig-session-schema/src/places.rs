@@ -89,6 +89,8 @@ pub struct Places {
     pub sessions: PathBuf,
     /// Request files.
     pub requests: PathBuf,
+    /// Marks of which sessions a person has seen.
+    pub seen: PathBuf,
     /// The bus of every repository; `$JIG_BUS_DIR` in tests.
     pub bus: PathBuf,
     /// The log of errors.
@@ -122,6 +124,7 @@ impl Places {
         Self {
             sessions: state_dir.join("sessions"),
             requests: state_dir.join("requests"),
+            seen: state_dir.join("seen"),
             bus: env.absolute("JIG_BUS_DIR", &mut ignored).unwrap_or_else(|| state_dir.join("bus")),
             log: state_dir.join("log"),
             king_archive: state_dir.join("king"),

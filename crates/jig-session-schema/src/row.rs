@@ -126,6 +126,8 @@ open_words! {
         NO_PUBLISHER = "no publisher",
         /// Two live processes tell of the session; the row is of the one that began last.
         TWO_PROCESSES = "two processes",
+        /// The row's host does not answer any more: the row is what it said last.
+        UNREACHABLE = "unreachable",
         /// The process table could not be asked.
         PROBE_FAILED = "probe failed",
     }

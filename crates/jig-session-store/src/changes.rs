@@ -46,6 +46,17 @@ struct Known {
 }
 
 impl Tracker {
+    /// Whether a session was listed at the last look.
+    #[must_use]
+    pub fn follows(&self, row: &Row) -> bool {
+        self.rows.contains_key(&key(row))
+    }
+
+    /// Forgets a session: it is none that went, and comes anew when it is listed again.
+    pub fn forget(&mut self, row: &Row) {
+        self.rows.remove(&key(row));
+    }
+
     /// Takes the rows of a new look, in their order: the listed ones, those that are not, and the problems. Gives what
     /// changed: first what went, then what came and changed, then new problems.
     ///

@@ -7,7 +7,8 @@
 //! work. [`Hints`] only say when to look sooner: polling is the truth.
 //!
 //! The crate reads and, in [`prune()`], removes what a crashed session of the contract's own left. It knows no agent, no
-//! terminal and no command, and it never writes into either folder.
+//! terminal and no command, and it never writes into either folder; the marks of what
+//! a person has seen ([`Marks`]) lie in a folder of their own.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 mod card;
@@ -19,6 +20,7 @@ mod hints;
 mod join;
 mod order;
 mod prune;
+mod seen;
 mod status;
 mod store;
 
@@ -30,4 +32,5 @@ pub use hints::{Hints, Nudge};
 pub use join::{is_live, joined, listed};
 pub use order::by_urgency;
 pub use prune::{Plan, Pruned, prune};
+pub use seen::{Marks, mark, stale_marks};
 pub use store::{Scan, Store};

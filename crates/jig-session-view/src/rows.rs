@@ -4,17 +4,18 @@ use std::path::Path;
 
 use jig_session_schema::limits::SHOWN_NAME_CHARS;
 use jig_session_schema::row::{Detail, Problem, Row, Verdict};
-use jig_session_schema::status::State;
+use jig_session_schema::status::{Reason, State};
 use jig_session_schema::time::Timestamp;
 
 use crate::ages;
 use crate::sanitise::clean;
 use crate::table::{Cell, Column, Style, Table, short_id};
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     Column::new("STATE", 8, 0),
     Column::new("FOR", 3, 2).right(),
     Column::new("AGENT", 4, 3),
+    Column::new("HOST", 4, 1),
     Column::new("SESSION", 12, 0),
     Column::new("FOLDER", 8, 5),
     Column::new("MODEL", 6, 7).yields(),
@@ -39,8 +40,10 @@ pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>, now: Timestamp, home: 
                 Style::Plain
             }),
             Cell::new(&*row.agent_name()),
+            Cell::new(row.host.as_deref().unwrap_or_default()),
             title_cell(row).style(if is_doubtful(row) { Style::Dim } else { Style::Bold }),
-            Cell::path(folder(&row.cwd, home)),
+            // Another machine's home is not this one's.
+            Cell::path(if row.host.is_some() { row.cwd.clone() } else { folder(&row.cwd, home) }),
             Cell::new(model(row)),
             Cell::new(ages::percent(row.context.percent)).style(fullness(row.context.percent)),
             Cell::new(ages::dollars(row.usage.as_ref().and_then(|usage| usage.cost))),
@@ -56,26 +59,35 @@ pub fn problems(problems: &[Problem]) -> Table {
     for problem in problems {
         table.push(vec![
             Cell::new(&*problem.reason).style(Style::Yellow),
-            Cell::path(problem.path.as_deref().or(problem.host.as_deref()).unwrap_or_default()),
+            Cell::path(place(problem)),
             Cell::new(&problem.message),
         ]);
     }
     table
 }
 
+/// Where a problem is: a file, a host, or a file of a host.
+fn place(problem: &Problem) -> String {
+    match (&problem.host, &problem.path) {
+        (Some(host), Some(path)) => format!("{host}:{path}"),
+        (host, path) => path.as_ref().or(host.as_ref()).cloned().unwrap_or_default(),
+    }
+}
+
 /// How many sessions need a person, work and wait, in words; empty when there is none.
 pub fn counts<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
-    let (mut waiting, mut busy, mut idle, mut stopped) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut waiting, mut done, mut busy, mut idle, mut stopped) = (0_usize, 0_usize, 0_usize, 0_usize, 0_usize);
     for row in rows {
         match (&row.attention, row.state) {
             _ if is_stopped(row) => stopped += 1,
+            (Some(attention), _) if attention.reason == Reason::FINISHED => done += 1,
             (Some(_), _) => waiting += 1,
             (None, State::Busy) => busy += 1,
             (None, _) => idle += 1,
         }
     }
     let needs = if waiting == 1 { "needs you" } else { "need you" };
-    let parts = [(waiting, needs), (stopped, "stopped"), (busy, "busy"), (idle, "idle")];
+    let parts = [(waiting, needs), (stopped, "stopped"), (done, "done"), (busy, "busy"), (idle, "idle")];
     let parts: Vec<_> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     parts.join(", ")
@@ -91,6 +103,8 @@ pub fn state(row: &Row) -> (String, Style) {
         return ("stopped".to_owned(), Style::Yellow);
     }
     let (word, style) = match (&row.attention, row.state) {
+        // Nobody is held up by a turn that is over.
+        (Some(attention), _) if attention.reason == Reason::FINISHED => ("finished".to_owned(), Style::Color(36)),
         (Some(attention), _) => (attention.reason.to_string(), Style::Red),
         (None, State::Busy) => ("busy".to_owned(), Style::Green),
         (None, _) if row.detail.as_deref() == Some("exited") => ("exited".to_owned(), Style::Dim),

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::App;
 use crate::closed;
 use crate::commands;
 use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::manual;
 use jig_session_view::sanitise;
 
 /// Which coding-agent sessions live, what they do, and which one waits for you.
@@ -37,6 +38,12 @@ enum Command {
     Watch(commands::watch::Args),
     /// Wait until a session settles
     Wait(commands::wait::Args),
+    /// One line for a status bar: who waits, and how many do what
+    Statusline(commands::statusline::Args),
+    /// Mark a session as seen: its finished turn waits for nobody
+    Seen(commands::seen::Args),
+    /// Counts, waits, cost and tokens for Prometheus
+    Metrics(commands::metrics::Args),
     /// Explain a session's verdict and state
     Explain(commands::explain::Args),
     /// Show what fills a session's context
@@ -77,6 +84,10 @@ enum Command {
     Bus(commands::bus::Args),
     /// Serve the session bus as an MCP server on stdio
     Mcp(commands::mcp::Args),
+    /// Print what makes a shell complete the command line
+    Completions(commands::completions::Args),
+    /// Print a command's manual page
+    Man(commands::man::Args),
 }
 
 /// Runs the program with this process's arguments.
@@ -91,9 +102,10 @@ pub(crate) fn main() -> ExitCode {
     if let Some(code) = commands::bus::fast(&args).or_else(|| commands::hook::fast(&args)) {
         return code;
     }
+    commands::completions::answer(Cli::command);
     let json = args.iter().any(|arg| arg == "--json");
     let hook = args.get(1).is_some_and(|word| word == "hook");
-    match Cli::try_parse_from(args) {
+    match Cli::try_parse_from(&args) {
         // An agent would take the code of a usage error for a refusal.
         Err(error) if hook && error.use_stderr() => commands::hook::misspelled(&error),
         Ok(cli) => {
@@ -105,7 +117,20 @@ pub(crate) fn main() -> ExitCode {
             let app = App::new(cli.json, color);
             finish(&app, dispatch(&cli.command, &app))
         }
+        Err(error) if is_help(&error) => help(args),
         Err(error) => unparsed(json, &error),
+    }
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    error.kind() == clap::error::ErrorKind::DisplayHelp
+}
+
+/// Help is asked for: the same command line once more, with examples.
+fn help(args: Vec<OsString>) -> ExitCode {
+    match manual::documented(Cli::command()).try_get_matches_from(args) {
+        Err(error) => unparsed(false, &error),
+        Ok(_) => ExitCode::SUCCESS,
     }
 }
 
@@ -118,11 +143,16 @@ fn without_document(command: &Command) -> Option<&'static str> {
         Command::Host(_) => Some("it speaks the bridge's lines: leave --json out"),
         Command::Run(_) => Some("the output is the program's: give --json to it, behind its name"),
         Command::Mcp(_) => Some("it speaks MCP: leave --json out"),
+        Command::Completions(_) => Some("it prints a shell's script"),
+        Command::Man(_) => Some("it prints a manual page"),
+        Command::Metrics(_) => Some("it prints Prometheus' text format: ls --json has the rows"),
         Command::Hooks(args) => args.without_document(),
         Command::Ls(_)
         | Command::Show(_)
         | Command::Watch(_)
         | Command::Wait(_)
+        | Command::Statusline(_)
+        | Command::Seen(_)
         | Command::Explain(_)
         | Command::Context(_)
         | Command::Paths(_)
@@ -162,6 +192,9 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
         Command::Show(args) => commands::show::run(args, app),
         Command::Watch(args) => commands::watch::run(args, app),
         Command::Wait(args) => commands::wait::run(args, app),
+        Command::Statusline(args) => commands::statusline::run(args, app),
+        Command::Seen(args) => commands::seen::run(args, app),
+        Command::Metrics(args) => commands::metrics::run(args, app),
         Command::Explain(args) => commands::explain::run(args, app),
         Command::Context(args) => commands::context::run(args, app),
         Command::Paths(args) => commands::paths::run(args, app),
@@ -182,6 +215,8 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
         Command::King(args) => commands::king::run(args, app),
         Command::Bus(args) => commands::bus::run(args, app),
         Command::Mcp(args) => commands::mcp::run(args, app),
+        Command::Completions(args) => commands::completions::run(args, app),
+        Command::Man(args) => commands::man::run(args, app, Cli::command()),
     }
 }
 
@@ -220,6 +255,63 @@ fn finish(app: &App, outcome: Outcome) -> ExitCode {
                 app.note(&failure.to_string());
             }
             ExitCode::from(failure.code.exit())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The paths of all commands below one.
+    fn paths(command: &clap::Command, path: &str, all: &mut BTreeSet<String>) {
+        all.insert(path.to_owned());
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            paths(sub, format!("{path} {}", sub.get_name()).trim(), all);
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_page_and_every_page_a_command() {
+        let mut all = BTreeSet::new();
+        paths(&manual::documented(Cli::command()), "", &mut all);
+        let pages: BTreeSet<String> = manual::PAGES.iter().map(|page| page.path.to_owned()).collect();
+        assert_eq!(pages, all, "manual/pages.rs has one page for each command");
+        for page in manual::PAGES {
+            assert!(!page.examples.is_empty(), "{}", page.path);
+            for name in page.formats {
+                assert!(jig_session_schema::formats::Format::named(name).is_some(), "{}: {name}", page.path);
+            }
+        }
+    }
+
+    /// The words of an example as a shell has them; none for what is more than one command.
+    fn words(line: &str) -> Option<Vec<String>> {
+        let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+        for character in line.chars() {
+            match character {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(std::mem::take(&mut word)),
+                '|' | '>' if !quoted => return None,
+                other => word.push(other),
+            }
+        }
+        words.push(word);
+        Some(words)
+    }
+
+    #[test]
+    fn every_example_can_be_typed() {
+        for page in manual::PAGES {
+            for (line, _) in page.examples {
+                let Some(words) = words(line) else { continue };
+                assert!(line.starts_with(format!("jig-session {}", page.path).trim()), "{line}");
+                if let Err(error) = Cli::try_parse_from(words) {
+                    panic!("{line}: {error}");
+                }
+            }
         }
     }
 }

@@ -52,7 +52,7 @@ impl<'a> Follow<'a> {
         let now = self.app.now();
         let look = self.store.look_again(&Probes::new(&self.machine), now.epoch_ms());
         self.looked = Some(Instant::now());
-        Ok(View::of(look?, now))
+        Ok(View::of(look?, now, &view::marks(self.app)))
     }
 
     /// Waits for a notice, for the poll, or until `deadline`; then it is time to look.

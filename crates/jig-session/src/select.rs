@@ -12,7 +12,10 @@ use jig_session_schema::error::SessionMatch;
 use jig_session_schema::row::ProblemReason;
 use jig_session_store::{Session, is_live};
 
+use clap_complete::ArgValueCompleter;
+
 use crate::app::App;
+use crate::commands;
 use crate::failure::{Code, Failure};
 use crate::view::{self, View};
 use jig_session_view::table::short_id;
@@ -20,6 +23,11 @@ use jig_session_view::table::short_id;
 /// What the help of every command says of its SESSION argument.
 pub(crate) const ARGUMENT: &str =
     "The session: its id or a part of it, its name, its terminal, a tmux pane (%3, SOCKET:%3), or `.` for this one";
+
+/// What a shell completes it to.
+pub(crate) fn completer() -> ArgValueCompleter {
+    ArgValueCompleter::new(commands::completions::sessions)
+}
 
 /// A part of an id must be at least this long.
 const PART: usize = 4;

@@ -6,7 +6,7 @@ use jig_session_liveness::{Machine, Probes};
 use jig_session_schema::row::{Problem, Row};
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
-use jig_session_store::{Scan, Session, Store, by_urgency, joined, listed};
+use jig_session_store::{Filter, Marks, Repositories, Scan, Session, Store, by_urgency, joined, listed};
 use serde_json::{Map, Value};
 
 use crate::app::App;
@@ -27,10 +27,13 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Makes the view of one look.
-    pub(crate) fn of(look: Scan, at: Timestamp) -> Self {
+    /// Makes the view of one look, as a person who made these marks sees it.
+    pub(crate) fn of(look: Scan, at: Timestamp, marks: &Marks) -> Self {
         let mut sessions = joined(look.sessions);
         evidence::correct(&mut sessions);
+        for session in &mut sessions {
+            marks.derive(&mut session.row);
+        }
         let order = by_urgency(sessions.iter().map(|session| &session.row));
         let mut problems = look.problems;
         problems.sort_by(|a, b| a.path.cmp(&b.path));
@@ -65,7 +68,29 @@ pub(crate) fn load(app: &App) -> Result<View, Failure> {
     let mut store = store(app);
     let machine = Machine::new();
     let look = store.look(&Probes::new(&machine))?;
-    Ok(View::of(look, app.now()))
+    Ok(View::of(look, app.now(), &marks(app)))
+}
+
+/// The marks of what a person has seen.
+pub(crate) fn marks(app: &App) -> Marks {
+    Marks::open(&app.places().seen)
+}
+
+/// A filter at work: what it has to look for in the file system, it looks for once.
+#[derive(Default)]
+pub(crate) struct Narrow {
+    filter: Filter,
+    repositories: Repositories,
+}
+
+impl Narrow {
+    pub(crate) fn by(filter: Filter) -> Self {
+        Self { filter, repositories: Repositories::default() }
+    }
+
+    pub(crate) fn takes(&mut self, row: &Row) -> bool {
+        self.filter.takes(row, &mut self.repositories)
+    }
 }
 
 /// Says which variables count as unset, since a person would look in the wrong folder. With `--json` stderr holds error

@@ -89,6 +89,12 @@ pub(super) fn list(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
             );
         }
     }
+    let world = World::new("statusline", None)?;
+    fill_sessions(&world, &sleepers, 20)?;
+    let ours = Run::new(|| bench.programs.jig(&world, &["statusline", "--format", "tmux"]));
+    let base = Run::new(|| Command::new("/bin/true"));
+    let pair = pair(&ours, &base, bench.rounds, 40)?;
+    report.ratio("ls", "statusline of 20 against /bin/true", &pair, What::Cpu, 3.0);
     if let [.., thousand, ten_thousand] = costs.as_slice() {
         report.at_most("ls", "10000 sessions against 1000", ten_thousand / thousand, "x", 12.0);
     }

@@ -17,6 +17,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("mkfs.xfs", "xfsprogs"),
     ("unshare", "util-linux"),
     ("faketime", "faketime"),
+    ("ssh", "openssh-client"),
+    ("sshd", "openssh-server"),
 ];
 
 /// With `CI` set installs what is missing; elsewhere names it with the command.
@@ -42,7 +44,8 @@ pub(crate) fn install() -> anyhow::Result<Tally> {
 pub(crate) fn apt_install(packages: &[&str]) -> anyhow::Result<()> {
     let apt = || {
         let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive");
+        // A server that comes with a package is not started: tests start their own.
+        command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
         command
     };
     run(apt().args(["update", "--quiet"]), |line| line.starts_with("E:"))?;

@@ -286,6 +286,11 @@ impl Publisher {
         if let Err(error) = dir.remove_own(file, &stamp) {
             self.notes.push(error.to_string());
         }
+        // That a person has seen the session goes with it. A mark that stays is removed with the next one that is made.
+        let marks = PrivateDir::open_own_existing(&self.setup.places.seen).ok().flatten();
+        if let (Some(marks), Some(name)) = (marks, file.strip_suffix(".json")) {
+            let _ = marks.remove(name);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ const WIDTH: usize = 80;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    #[arg(help = select::ARGUMENT)]
+    #[arg(help = select::ARGUMENT, add = select::completer())]
     session: String,
 }
 

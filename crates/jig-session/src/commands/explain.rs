@@ -16,7 +16,7 @@ use jig_session_view::{ages, rows};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    #[arg(help = select::ARGUMENT)]
+    #[arg(help = select::ARGUMENT, add = select::completer())]
     session: String,
 }
 

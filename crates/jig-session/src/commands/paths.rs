@@ -14,7 +14,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
     let places = app.places();
-    let all: [(&str, &Path); 7] = [
+    let all: [(&str, &Path); 8] = [
         ("state", &places.state_dir),
         ("sessions", &places.sessions),
         ("requests", &places.requests),
@@ -22,12 +22,14 @@ pub(crate) fn run(_args: &Args, app: &App) -> Outcome {
         ("log", &places.log),
         ("pi-king", &places.king),
         ("config", &places.config),
+        ("seen", &places.seen),
     ];
     if app.json {
-        let [state_dir, sessions, requests, bus, log, king, config] = all.map(|(_, path)| place(path));
+        let [state_dir, sessions, requests, bus, log, king, config, seen] = all.map(|(_, path)| place(path));
         let mut paths = Paths::new();
         (paths.state_dir, paths.sessions, paths.requests) = (state_dir, sessions, requests);
         (paths.bus, paths.log, paths.king, paths.config) = (bus, log, king, config);
+        paths.seen = Some(seen);
         app.print_json(&paths)?;
     } else {
         let mut out = String::new();

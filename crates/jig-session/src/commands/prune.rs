@@ -19,7 +19,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let places = app.places();
     let machine = Machine::new();
     let plan = Plan { now_ms: app.now().epoch_ms(), booted_ms: machine.booted_ms(), dry_run: args.dry_run };
-    let pruned = jig_session_store::prune(&places.sessions, &places.requests, &plan, &Probes::new(&machine))?;
+    let mut pruned = jig_session_store::prune(&places.sessions, &places.requests, &plan, &Probes::new(&machine))?;
+    let marks = jig_session_store::stale_marks(&places.seen, &places.sessions, args.dry_run);
+    pruned.removed.extend(marks.into_iter().map(|path| (path, "gone".to_owned())));
     if app.json {
         let mut document = Prune::new();
         document.removed =

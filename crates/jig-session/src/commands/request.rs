@@ -26,7 +26,7 @@ const LONGEST: f64 = 86_400.0;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    #[arg(help = select::ARGUMENT)]
+    #[arg(help = select::ARGUMENT, add = select::completer())]
     session: String,
     /// Turn a tool on or off, such as bash=off
     #[arg(long = "tool", value_name = "NAME=on|off", value_parser = switch)]

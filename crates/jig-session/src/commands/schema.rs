@@ -9,7 +9,6 @@ use jig_session_view::sanitise::clean;
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 
-/// Print the JSON Schema of a format, or the names of all formats
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The format, such as status.v1, or status for its newest version; without one the names are listed

@@ -1,13 +1,14 @@
 //! `jig-session show`: one session with its whole file.
 
 use jig_session_schema::documents::Show;
-use jig_session_schema::row::Row;
+use jig_session_schema::row::{Problem, Row};
 use jig_session_schema::status::Status;
 use jig_session_schema::time::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::on::{self, On, OnArgs};
 use crate::{select, view};
 use jig_session_view::sanitise::clean;
 use jig_session_view::table::{Cell, Column, Table};
@@ -15,8 +16,10 @@ use jig_session_view::{ages, rows};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    #[arg(help = select::ARGUMENT)]
+    #[arg(help = select::ARGUMENT, add = select::completer())]
     session: String,
+    #[command(flatten)]
+    on: OnArgs,
 }
 
 /// What of the file stands among the facts or in the tables; `*` is any index of a list. The rest is printed below.
@@ -32,19 +35,87 @@ const DETAIL: &str = "contextDetail";
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
+    let on = args.on.open(app)?;
     let view = view::load(app)?;
-    let session = select::pick(app, &view, &args.session)?;
-    let document = view::document(&session.row)?;
+    let own = select::pick(app, &view, &args.session);
+    let show = match on {
+        None => Ok((own?.row.clone(), None)),
+        Some(on) => one_of(own.map(|session| session.row.clone()), theirs(&on, &args.session)?, &args.session),
+    }?;
+    let (row, document) = match show {
+        (row, Some(document)) => (row, document),
+        (row, None) => {
+            let document = view::document(&row)?;
+            (row, document)
+        }
+    };
     if app.json {
-        let mut show = Show::new().session(session.row.clone()).document(document);
+        let mut show = Show::new().session(row).document(document);
         show.at = view.at;
         app.print_json(&show)?;
     } else {
         let rest = rest(&document);
         let status = Status::read_value(document.into()).ok().map(|read| read.value);
-        app.print(&(text(app, &session.row, status.as_ref(), view.at) + &rest))?;
+        app.print(&(text(app, &row, status.as_ref(), view.at) + &rest))?;
     }
     Ok(Exit::OK)
+}
+
+/// A session of another machine, with its document.
+type Theirs = (Row, Map<String, Value>);
+
+/// The sessions that other machines know by this name.
+fn theirs(on: &On, session: &str) -> Result<Vec<Theirs>, Failure> {
+    if session == "." {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for (host, answer) in on.ask(&["show", "--json", "--", session]) {
+        match answer {
+            Ok(bytes) => {
+                let read = Show::read(&bytes)
+                    .map_err(|error| failed(&on::unreadable(host, error.reason(), &error.to_string())))?;
+                found.push((read.value.session.host(Some(host.name().to_owned())), read.value.document));
+            }
+            // It has no such session, or several: it says so by its exit code.
+            Err(none) if none.exit == Some(Code::NotFound.exit().into()) => {}
+            Err(none) => return Err(failed(&none.problem)),
+        }
+    }
+    Ok(found)
+}
+
+fn failed(problem: &Problem) -> Failure {
+    let host = problem.host.as_deref().unwrap_or_default();
+    Failure::new(Code::Io, format!("{host}: {}", problem.message))
+        .hint("leave this host out, or see to it that ssh reaches it without a question")
+}
+
+/// The one session of this machine or another that is meant.
+fn one_of(
+    own: Result<Row, Failure>,
+    mut theirs: Vec<Theirs>,
+    wanted: &str,
+) -> Result<(Row, Option<Map<String, Value>>), Failure> {
+    let own = match own {
+        Err(failure) if failure.code == Code::NotFound && !theirs.is_empty() => None,
+        own => Some(own?),
+    };
+    match (own, theirs.len()) {
+        (Some(row), 0) => Ok((row, None)),
+        (None, 1) => {
+            let (row, document) = theirs.remove(0);
+            Ok((row, Some(document)))
+        }
+        (own, _) => {
+            let here = own.map(|row| row.session).into_iter();
+            let there =
+                theirs.iter().map(|(row, _)| format!("{} on {}", row.session, row.host.as_deref().unwrap_or_default()));
+            let candidates: Vec<String> = here.chain(there).collect();
+            let message = format!("{wanted:?} names sessions of {} machines", candidates.len());
+            Err(Failure::new(Code::Ambiguous, message).hint("use more of the id").candidates(candidates))
+        }
+    }
 }
 
 fn text(app: &App, row: &Row, status: Option<&Status>, now: Timestamp) -> String {
@@ -73,6 +144,7 @@ fn text(app: &App, row: &Row, status: Option<&Status>, now: Timestamp) -> String
         ("pid", row.pid.map_or(String::new(), |pid| pid.to_string())),
         ("started", age(row.started_at).map_or(String::new(), |age| format!("{age} ago"))),
         ("file", row.path.clone()),
+        ("host", row.host.clone().unwrap_or_default()),
     ];
     let mut out = String::new();
     let mut lists = String::new();

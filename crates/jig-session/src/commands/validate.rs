@@ -15,7 +15,6 @@ use crate::app::App;
 use crate::failure::{Exit, Outcome};
 use jig_session_view::sanitise::clean;
 
-/// Check whether files are valid documents of a format
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The files; - is stdin

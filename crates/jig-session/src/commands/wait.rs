@@ -10,23 +10,27 @@ use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 use jig_session_store::is_live;
 
+use super::filter::FilterArgs;
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::follow::Follow;
-use crate::{select, view};
+use crate::select;
+use crate::view::{self, View};
 use jig_session_view::rows;
 use jig_session_view::sanitise::clean;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    #[arg(help = select::ARGUMENT)]
-    session: String,
+    #[arg(help = select::ARGUMENT, add = select::completer(), required_unless_present_any = ["state", "agent", "repo", "here"])]
+    session: Option<String>,
     /// What to wait for; settled is idle or attention, appear is a session that need not be there yet
     #[arg(long = "for", value_name = "WHAT", default_value = "settled", value_parser = ["settled", "idle", "attention", "busy", "gone", "appear"])]
     what: String,
     /// Give up after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     timeout: Option<Duration>,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -39,55 +43,65 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
     let mut follow = Follow::new(app);
     let mut at;
-    let mut row = loop {
+    let mut rows = loop {
         let view = follow.look()?;
         at = view.at;
-        match (select::pick(app, &view, &args.session), args.what.as_str()) {
-            (Ok(session), "appear") if !is_live(&session.row) => {}
-            (Ok(session), _) => break session.row.clone(),
+        match (wanted(args, app, &view), args.what.as_str()) {
+            (Ok(rows), "appear") if !rows.iter().any(is_live) => {}
+            (Ok(rows), _) => break rows,
             (Err(failure), "appear") if failure.code == Code::NotFound => {}
-            (Err(failure), "gone") if failure.code == Code::NotFound => {
+            (Err(failure), "gone") if failure.code == Code::NotFound && args.session.is_some() => {
                 app.note(&format!("{}: it counts as gone", failure.message));
-                return end(app, gone(&args.session), at);
+                return end(app, gone(args.session.as_deref().unwrap_or_default()), at);
             }
             (Err(failure), _) => return Err(failure),
         }
         if is_over(deadline) {
-            let message = format!("no live session is named {:?} when the time is up", args.session);
+            let message = match &args.session {
+                Some(session) => format!("no live session is named {session:?} when the time is up"),
+                None => "no live session matches the filter when the time is up".to_owned(),
+            };
             return Err(Failure::new(Code::Timeout, message));
         }
         follow.wait(deadline);
     };
-    let mut there = true;
     let mut moved = Moved { known: sessions_folder(app), since: None };
     loop {
-        let live = there && is_live(&row);
-        if is_reached(&args.what, &row, live) && (args.what == "appear" || !(live && rows::is_stopped(&row))) {
-            return end(app, row, at);
+        let counts = |row: &Row| args.what == "appear" || !(is_live(row) && rows::is_stopped(row));
+        if let Some(row) = rows.iter().find(|row| is_reached(&args.what, row, is_live(row)) && counts(row)) {
+            return end(app, row.clone(), at);
         }
-        if !live {
-            let failure = Failure::new(Code::Gone, format!("session {} ended first", row.session));
-            return Err(failure.path(&row.path));
+        let last = rows.first().cloned().unwrap_or_default();
+        rows.retain(is_live);
+        if rows.is_empty() {
+            let failure = Failure::new(Code::Gone, format!("session {} ended first", last.session));
+            return Err(failure.path(&last.path));
         }
-        if rows::is_stopped(&row) && args.what != "gone" {
-            let pid = row.pid.map_or_else(String::new, |pid| format!(": kill -CONT {pid}, or fg in its terminal"));
-            let failure = Failure::new(Code::Stopped, format!("session {} is stopped", row.session));
-            return Err(failure.hint(format!("let it go on{pid}")).path(&row.path));
+        if let Some(row) = rows.first().filter(|_| args.what != "gone" && rows.iter().all(rows::is_stopped)) {
+            return Err(stopped(row));
         }
         if is_over(deadline) {
-            let state = rows::state(&row).0;
-            let message = format!("session {} is {state}, not {}, when the time is up", row.session, args.what);
-            return Err(Failure::new(Code::Timeout, message));
+            return Err(timed_out(&rows, &args.what));
         }
         follow.wait(deadline);
         let view = follow.look()?;
         at = view.at;
-        match view.rows().find(|now| now.session == row.session && now.host == row.host) {
-            Some(now) => {
-                row = now.clone();
-                moved = Moved { known: sessions_folder(app), since: None };
+        let found = |row: &Row| view.rows().find(|now| now.session == row.session && now.host == row.host).cloned();
+        let now: Vec<Option<Row>> = rows.iter().map(found).collect();
+        // A folder that moved away takes every file with it, and may come back.
+        let may_come_back = if now.iter().any(Option::is_some) {
+            moved = Moved { known: sessions_folder(app), since: None };
+            false
+        } else {
+            moved.may_come_back(sessions_folder(app), Instant::now())
+        };
+        for (row, now) in rows.iter_mut().zip(now) {
+            match now {
+                Some(now) => *row = now,
+                None if may_come_back => {}
+                // Its file is gone, and with it all that says otherwise.
+                None => row.verdict = Verdict::Gone,
             }
-            None => there = moved.may_come_back(sessions_folder(app), Instant::now()),
         }
     }
 }
@@ -123,6 +137,40 @@ fn is_over(deadline: Option<Instant>) -> bool {
 /// A session that has no file any more: all that is known of it is that it is over.
 fn gone(session: &str) -> Row {
     Row::new().session(session.to_owned()).verdict(Verdict::Gone)
+}
+
+/// The sessions of which one is waited for: the one that is named, or the live ones that the filter takes now.
+fn wanted(args: &Args, app: &App, view: &View) -> Result<Vec<Row>, Failure> {
+    let mut narrow = args.filter.narrow();
+    let Some(session) = &args.session else {
+        let rows = view.listed(false).map(|session| &session.row);
+        let rows: Vec<Row> = rows.filter(|row| narrow.takes(row)).cloned().collect();
+        if rows.is_empty() {
+            let failure = Failure::new(Code::NotFound, "no live session matches the filter");
+            return Err(failure.hint("see jig-session ls"));
+        }
+        return Ok(rows);
+    };
+    let row = select::pick(app, view, session)?.row.clone();
+    if narrow.takes(&row) {
+        return Ok(vec![row]);
+    }
+    let failure = Failure::new(Code::NotFound, format!("session {} does not match the filter", row.session));
+    Err(failure.hint("name the session or filter, not both").path(&row.path))
+}
+
+fn stopped(row: &Row) -> Failure {
+    let pid = row.pid.map_or_else(String::new, |pid| format!(": kill -CONT {pid}, or fg in its terminal"));
+    let failure = Failure::new(Code::Stopped, format!("session {} is stopped", row.session));
+    failure.hint(format!("let it go on{pid}")).path(&row.path)
+}
+
+fn timed_out(rows: &[Row], what: &str) -> Failure {
+    let message = match rows {
+        [row] => format!("session {} is {}, not {what}, when the time is up", row.session, rows::state(row).0),
+        _ => format!("none of {} sessions is {what} when the time is up", rows.len()),
+    };
+    Failure::new(Code::Timeout, message)
 }
 
 fn is_reached(what: &str, row: &Row, live: bool) -> bool {

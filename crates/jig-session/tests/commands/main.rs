@@ -6,9 +6,11 @@ mod ask;
 mod demo;
 mod documents;
 mod drift;
+mod manual;
 mod read;
 mod readers;
 mod schemas;
+mod surfaces;
 mod validate;
 mod words;
 

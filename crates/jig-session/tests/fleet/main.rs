@@ -5,5 +5,7 @@
 mod board;
 mod bus;
 mod panes;
+mod remote;
+mod statusline;
 
 use jig_session_testing as common;

@@ -17,6 +17,7 @@ use jig_session_board::terminal::{self, End, Feed};
 use jig_session_board::{Action, Board, Change, Event, Id, Panes, Tab, Wanted};
 use jig_session_host::{Eyes, OpenEyes};
 use jig_session_schema::request::Request;
+use jig_session_schema::row::Source;
 use jig_session_schema::shape::Named;
 use jig_session_store::Nudge;
 
@@ -201,7 +202,11 @@ impl Hands {
             Action::GoTo(id) => in_background(move || go::to_session(&shared, &id)),
             Action::GoToPane(pane) => in_background(move || go::to_pane(&shared, &pane)),
             Action::Copy(text) => in_background(move || go::copy(&shared, text)),
-            Action::Seen(_) | Action::Close | Action::Suspend | Action::Redraw => {}
+            Action::Seen(id) => in_background(move || {
+                seen(&shared.app, &id);
+                done();
+            }),
+            Action::Close | Action::Suspend | Action::Redraw => {}
         }
     }
 }
@@ -209,6 +214,16 @@ impl Hands {
 fn in_background(work: impl FnOnce() + Send + 'static) {
     // What could not be started says nothing; the next key tries again.
     let _ = thread::Builder::new().spawn(work);
+}
+
+/// Marks a session as seen. One that cannot be marked is shown as unseen once more; nothing else hangs on it.
+fn seen(app: &App, id: &Id) {
+    let places = app.places();
+    let Ok(view) = view::load(app) else { return };
+    let row = view.rows().find(|row| Id::of(row) == *id && row.source == Source::Jig && row.host.is_none());
+    if let Some(row) = row {
+        let _ = jig_session_store::mark(&places.seen, &places.sessions, row);
+    }
 }
 
 /// Asks a session, and says what it answers.

@@ -20,6 +20,7 @@ use jig_session_schema::row::{Problem, Row, Source};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::{Map, Value};
+use jig_session_store::Marks;
 use jig_session_view::ages;
 use jig_session_view::table::{Cell, Column, Style, Table};
 
@@ -63,7 +64,7 @@ fn view(app: &App) -> Result<View, Failure> {
     let machine = Machine::new();
     let mut look = view::store(app).look(&Probes::new(&machine))?;
     look.sessions.retain(|session| session.row.source == Source::PiKing);
-    Ok(View::of(look, app.now()))
+    Ok(View::of(look, app.now(), &Marks::default()))
 }
 
 /// Reads each listed file once more, whole: a row is only a summary.

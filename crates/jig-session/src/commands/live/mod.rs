@@ -13,9 +13,11 @@ use std::time::Duration;
 use jig_session_panes::observe;
 use jig_session_panes::pane::Pane;
 use jig_session_schema::live::LiveRow;
+use jig_session_schema::row::Problem;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::on::{On, OnArgs};
 use jig_session_view::sanitise;
 pub(crate) use table::style;
 
@@ -28,6 +30,8 @@ pub(crate) struct Args {
     command: Option<Sub>,
     #[command(flatten)]
     list: List,
+    #[command(flatten)]
+    on: OnArgs,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -63,17 +67,32 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     match &args.command {
         Some(Sub::Explain(args)) => explain::run(args, app),
         Some(Sub::Alias(args)) => alias::run(args, app),
-        None => list(&args.list, app),
+        None => list_on(&args.list, app, args.on.open(app)?.as_ref()),
     }
 }
 
 /// Lists once, or again and again.
 pub(crate) fn list(args: &List, app: &App) -> Outcome {
+    list_on(args, app, None)
+}
+
+/// The same with the panes of other machines. One that gives none is a line on stderr and the exit code 1: the list
+/// itself has no place for it.
+fn list_on(args: &List, app: &App, on: Option<&On>) -> Outcome {
     if args.watch && !args.once {
         app.end_with_reader();
     }
     loop {
-        let rows = rows(args, app)?;
+        let mut rows = rows(args, app)?;
+        let mut exit = Exit::OK;
+        if let Some(on) = on {
+            let problems = theirs(args, on, &mut rows);
+            let lines = crate::on::lines(&problems);
+            if !lines.is_empty() {
+                app.note(lines.trim_end());
+                exit = Exit::FINDINGS;
+            }
+        }
         let watch = args.watch && !args.once;
         match (app.json, watch) {
             (true, true) => app.print_json(&rows)?,
@@ -81,7 +100,7 @@ pub(crate) fn list(args: &List, app: &App) -> Outcome {
             (false, _) => app.print(&table::text(app, &rows))?,
         }
         if !watch {
-            return Ok(Exit::OK);
+            return Ok(exit);
         }
         std::thread::sleep(args.interval);
         if !app.json {
@@ -99,6 +118,25 @@ pub(crate) fn observed(app: &App) -> Result<(Vec<LiveRow>, HashMap<String, Strin
     panes.sort_by(observe::by_status);
     let rules = panes.iter().map(|pane| (pane.facts.pane_id.clone(), pane.classification.rule.to_owned()));
     Ok((panes.iter().map(|pane| pane.live_row(&setting.machine)).collect(), rules.collect()))
+}
+
+/// Adds the panes of other machines, each under the name by which its machine was asked.
+fn theirs(args: &List, on: &On, rows: &mut Vec<LiveRow>) -> Vec<Problem> {
+    let mut words = vec!["live", "--json"];
+    words.extend(args.all_targets.then_some("--all-targets"));
+    words.extend(args.selection.words());
+    let mut problems = Vec::new();
+    for (host, answer) in on.ask(&words) {
+        let unreadable = |why: String| crate::on::unreadable(host, "", &why);
+        let read = answer.map_err(|none| none.problem).and_then(|bytes| {
+            serde_json::from_slice::<Vec<LiveRow>>(&bytes).map_err(|error| unreadable(error.to_string()))
+        });
+        match read {
+            Ok(read) => rows.extend(read.into_iter().map(|row| row.machine(host.name().to_owned()))),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems
 }
 
 fn rows(args: &List, app: &App) -> Result<Vec<LiveRow>, Failure> {

@@ -29,6 +29,18 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// The same as words, for the program of another machine; which machine is this one's to say.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        let mut words = Vec::new();
+        words.extend(self.open_only.then_some("--open-only"));
+        for (option, value) in [("--project", &self.project), ("--status", &self.status)] {
+            if let Some(value) = value {
+                words.extend([option, value]);
+            }
+        }
+        words
+    }
+
     pub(crate) fn filter(&self) -> Result<Filter, Failure> {
         let statuses = statuses(self.status.as_deref().unwrap_or_default()).map_err(|word| {
             Failure::new(Code::Usage, format!("unknown status '{word}'. Use: active, idle, needs_attention, dead"))

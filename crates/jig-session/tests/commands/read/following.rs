@@ -106,30 +106,6 @@ fn a_folder_that_is_made_later_is_watched_too() {
 }
 
 #[test]
-fn a_change_runs_the_command_with_its_facts() {
-    let env = TestEnvironment::new();
-    let out = env.root().join("told");
-    let script = format!(
-        "echo \"$JIG_CHANGE|$JIG_SESSION|$JIG_AGENT|$JIG_NAME|$JIG_STATE|$JIG_REASON|$JIG_CWD|$JIG_PATH\" >> {}",
-        out.display()
-    );
-    let mut live = env.live("s-1", |document| document["name"] = "billing; rm -rf /".into());
-    let watch = env.start(&["watch", "--json", "--exec", &script]);
-    next(&watch, "added");
-    next(&watch, "ready");
-    live.rewrite(|document| {
-        document["attention"] = json!({ "reason": "approval", "since": document["stateAt"] });
-        document["state"] = "busy".into();
-    });
-    next(&watch, "changed");
-    let line = eventually("the command's line", || {
-        fs::read_to_string(&out).ok()?.lines().find(|line| line.starts_with("changed|")).map(str::to_owned)
-    });
-    let path = live.path.display();
-    assert_eq!(line, format!("changed|s-1|pi|billing; rm -rf /|busy|approval|/home/dev/app|{path}"));
-}
-
-#[test]
 fn text_for_people_names_the_session_and_the_state() {
     let env = TestEnvironment::new();
     let mut live = env.live("s-1", |document| document["name"] = "bill\u{1b}[2Jing".into());

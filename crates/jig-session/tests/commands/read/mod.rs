@@ -1,6 +1,7 @@
 //! The reading commands, run as a person or a program runs them.
 
 mod cost;
+mod filters;
 mod following;
 mod harness;
 mod hindered;
