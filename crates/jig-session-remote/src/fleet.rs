@@ -118,11 +118,12 @@ impl Followed {
         self.ready
     }
 
-    /// Its rows. Those of a lost host are as it said them last, their verdict unknown: nobody can tell.
+    /// Its rows. Those of a lost host, and of one that is back and has not told of them again, are as it said them last,
+    /// their verdict unknown: nobody can tell.
     pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
         self.rows.values().map(|row| {
             let mut row = row.clone();
-            if self.lost.is_some() {
+            if self.lost.is_some() || !(self.ready || self.told.contains(&row.session)) {
                 row.verdict = Verdict::Unknown;
                 row.detail = Some(Detail::UNREACHABLE);
             }
@@ -396,7 +397,8 @@ mod tests {
         followed.lost(problem(&host(), "gone away"));
         followed.line(added("two"), at(9000));
         let alive = Verdict::Alive;
-        assert_eq!(seen(&followed), [("one".to_owned(), alive), ("two".to_owned(), alive)], "until all was told");
+        let old = Verdict::Unknown;
+        assert_eq!(seen(&followed), [("one".to_owned(), old), ("two".to_owned(), alive)], "until all was told");
         followed.line(ready(), at(9001));
         assert_eq!(seen(&followed), [("two".to_owned(), alive)]);
         let row = Row::new().session("two".to_owned());
