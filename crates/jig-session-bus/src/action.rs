@@ -14,6 +14,7 @@ use crate::claims::{Claimed, Release};
 use crate::error::{Code, Error, Refusal};
 use crate::inbox::Taken;
 use crate::join::{Join, Listening, Me, first_of, list};
+use crate::notice::Door;
 use crate::overlap;
 use crate::path::{self, BadPath, ClaimPath};
 use crate::room::Room;
@@ -361,6 +362,11 @@ impl<'w> Actor<'_, 'w> {
         }
     }
 
+    /// What the caller acts with: the tool of a server or a bridge, or commands.
+    fn door(&self) -> Door {
+        if self.me().timer { Door::Tool } else { Door::Command }
+    }
+
     /// Own unread mail for the answer of an action that has happened: a count that fails does not undo it.
     fn unread_after(&self, bus: &Bus<'_>) -> Option<u64> {
         let counted = bus.unread(&self.me().id);
@@ -435,7 +441,7 @@ impl<'w> Actor<'_, 'w> {
                 finish!(Claim, shown::ClaimResult::new().claimed(claimed).already(already), None, unread)
             }
             Claimed::Conflicts(conflicts) => {
-                let refusal = in_the_way(&conflicts);
+                let refusal = in_the_way(&conflicts, self.door());
                 let conflicts = conflicts.iter().map(view::conflict).collect();
                 finish!(Claim, shown::ClaimResult::new().conflicts(conflicts), Some(refusal), unread)
             }
@@ -450,7 +456,7 @@ impl<'w> Actor<'_, 'w> {
         let own = look.claims.iter().filter(|claim| claim.id == self.me().id && look.holder(claim).is_some());
         let own = own.filter(|claim| paths.iter().any(|path| bus.overlap(&claim.path, &path.path)));
         let own = own.map(|claim| claim.path.clone()).collect();
-        let refusal = (!conflicts.is_empty()).then(|| in_the_way(&conflicts));
+        let refusal = (!conflicts.is_empty()).then(|| in_the_way(&conflicts, self.door()));
         let conflicts = conflicts.iter().map(view::conflict).collect();
         let unread = own_unread(&bus, self.me())?;
         Ok(finish!(Check, shown::CheckResult::new().conflicts(conflicts).own(own), refusal, unread))
@@ -473,7 +479,10 @@ impl<'w> Actor<'_, 'w> {
                 Some(claim) => format!("\"{}\" is held by {} (session {})", claim.path, claim.label, claim.id),
                 None => format!("\"{}\" is not held", released.not_held.join("\", \"")),
             };
-            Refusal::new(Code::NotHeld, message).hint("see what is held with: jig-session bus status")
+            Refusal::new(Code::NotHeld, message).hint(match self.door() {
+                Door::Command => "see what is held with: jig-session bus status",
+                Door::Tool => "see what is held with: session status",
+            })
         });
         let others = released.held_by_others.iter().map(view::held_path).collect();
         let result =
@@ -519,7 +528,7 @@ fn note(to: &str, sent: &crate::send::Sent) -> Option<String> {
         .then(|| format!("\"{}\" has been silent for {} s", one.member.record.label, one.member.age_ms / 1000))
 }
 
-fn in_the_way(conflicts: &[crate::claims::Conflict]) -> Refusal {
+fn in_the_way(conflicts: &[crate::claims::Conflict], door: Door) -> Refusal {
     let first = &conflicts[0];
     let others = match conflicts.len() {
         1 => String::new(),
@@ -527,6 +536,9 @@ fn in_the_way(conflicts: &[crate::claims::Conflict]) -> Refusal {
     };
     let held = format!("\"{}\" is held by {} (session {}){others}", first.claim.path, first.label, first.claim.id);
     Refusal::new(Code::Conflict, held)
-        .hint(format!("ask with: jig-session bus send {} --kind ask TEXT", first.label))
+        .hint(match door {
+            Door::Command => format!("ask with: jig-session bus send {} --kind ask TEXT", first.label),
+            Door::Tool => format!("ask with: session send to \"{}\", kind ask", first.label),
+        })
         .holder(first.claim.id.clone())
 }
