@@ -21,7 +21,7 @@ pub(crate) use passed_over;
 pub(crate) const LONGEST: usize = 4096;
 
 /// Names of fields, and what they hold.
-pub(crate) type Keys = &'static [(&'static str, Field)];
+pub type Keys = &'static [(&'static str, Field)];
 
 /// What a payload calls its fields.
 #[derive(Clone, Copy, Debug)]
