@@ -345,14 +345,14 @@ fn nothing_that_was_said_or_done_is_published() {
                     let mut shown = Vec::new();
                     values(&document, &mut shown);
                     // What is public under one key may stand under another: the working folder is one that a
-                    // permission is for, a subagent's tools and model are named in its answer, and its id lists it.
+                    // permission is for, a subagent's tools and model are named in its answer, and its id, which may hold its kind, lists it.
                     let public = |text: &str| {
                         text == status.cwd
                             || text == status.session
                             || status.model.as_ref().is_some_and(|model| model.id == text)
                             || status.outputs.iter().any(|output| output.path.ends_with(text))
                             || status.recent.iter().any(|call| call.tool.as_str() == text)
-                            || status.children.iter().any(|child| child.id.as_str() == text)
+                            || status.children.iter().any(|child| child.id.as_str().contains(text))
                     };
                     let mut said = texts.iter().filter(|text| !public(text));
                     let found = said.find(|text| shown.iter().any(|shown| shown.contains(**text)));
