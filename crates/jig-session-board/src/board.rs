@@ -59,6 +59,7 @@ impl Section {
 }
 
 /// What reaches the board.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and moved once")]
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A key.
@@ -438,10 +439,8 @@ impl Board {
                 self.typed.open = false;
                 text.clear();
             }
-            Key::Backspace => {
-                if text.pop().is_none() {
-                    self.typed.open = false;
-                }
+            Key::Backspace if text.pop().is_none() => {
+                self.typed.open = false;
             }
             Key::Char(character) => text.push(character),
             Key::Up | Key::Down | Key::PageUp | Key::PageDown => {

@@ -53,6 +53,7 @@ impl Feed {
     }
 }
 
+#[allow(clippy::large_enum_variant, reason = "one at a time, and moved once")]
 #[derive(Debug)]
 enum Message {
     Event(Event),

@@ -183,7 +183,7 @@ impl Notices {
             // A session that comes and waits already is told as one that waits.
             let waits = wait.as_ref().filter(|_| told).map(|(reason, _)| reason.to_string());
             let waits = waits.and_then(|reason| self.pending(Transition::Attention, row, Some(reason), now, None));
-            let turn_since = in_turn.then(|| row.state_at).flatten();
+            let turn_since = in_turn.then_some(row.state_at).flatten();
             let known = Known { condition, wait, turn_since, pending: waits.or(added), escalates: None };
             self.known.insert(key, known);
             return;

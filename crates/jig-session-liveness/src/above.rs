@@ -126,13 +126,20 @@ pub fn is_in_tmux(processes: &dyn Processes, pid: u32) -> bool {
 /// a session of its own (`setsid`) or stands behind another multiplexer does not.
 #[must_use]
 pub fn shows_in_last(processes: &dyn Processes, chain: &[Process]) -> bool {
-    let Some((process, last)) = chain.first().zip(chain.last()) else { return false };
-    let is_run = |process: &&Process| {
-        process.command.starts_with("jig-session")
-            && processes.command_line(process.pid).get(1).is_some_and(|word| word == "run")
-    };
-    let terminal = chain.iter().rfind(is_run).map_or(process.terminal, |run| run.terminal);
-    terminal == last.terminal
+    let Some(mut terminal) = chain.first().map(|process| process.terminal) else { return false };
+    for process in chain {
+        if process.terminal != terminal && !is_run(process, &processes.command_line(process.pid)) {
+            return false;
+        }
+        terminal = process.terminal;
+    }
+    true
+}
+
+/// Whether a process is one of `jig-session run`. It goes by its program's name; its stage stands in its command line.
+fn is_run(process: &Process, line: &[String]) -> bool {
+    let word = |at: usize| line.get(at).map(String::as_str);
+    word(1) == Some("run") && (process.command.starts_with("jig-session") || word(2) == Some("--stage"))
 }
 
 fn role(process: &Process, line: &[String]) -> Role {
@@ -365,6 +372,10 @@ mod pane_tests {
         assert!(shows(&[("claude", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))]), "run");
         let twice = [("claude", Some(3)), ("jig-session", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))];
         assert!(shows(&twice), "run in run");
+        assert!(!shows(&[("pi", Some(3)), ("script", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))]));
+        table.set_command_line(1, ["claude", "run", "--stage", "proxy", "--", "claude"]);
+        let staged = [("claude", Some(2)), ("jig-session", Some(2)), ("claude", Some(1)), ("bash", Some(1))];
+        assert!(shows(&staged), "run goes by its program's name");
         assert!(!shows(&[("pi", Some(3)), ("script", Some(2)), ("jig-session", Some(2)), ("bash", Some(1))]));
         assert!(!shows(&[("pi", None), ("bash", Some(2)), ("jig-session", None), ("bash", Some(1))]));
     }

@@ -66,7 +66,7 @@ impl FromStr for StateTerm {
     type Err = FilterError;
 
     fn from_str(word: &str) -> Result<Self, FilterError> {
-        let known = Reason::KNOWN.iter().any(|reason| *reason == word);
+        let known = Reason::KNOWN.contains(&word);
         Ok(Self::Is(match word {
             "attention" => return Ok(Self::Attention),
             "stopped" => Condition::Stopped,

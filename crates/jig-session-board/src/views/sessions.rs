@@ -124,7 +124,7 @@ fn title_of(board: &Board, heading: &Heading, width: usize) -> Line {
         }
         Heading::Folder { path, count, waiting } => {
             let counts = Line::of(counted(*count, "session", "sessions"), Style::Dim);
-            let waits = (*waiting > 0).then(|| counted(*waiting, "needs you", "need you")).unwrap_or_default();
+            let waits = if *waiting > 0 { counted(*waiting, "needs you", "need you") } else { Default::default() };
             let counts = counts.with(waits, Style::Red);
             let room = width.saturating_sub(counts.width());
             let path = if path.is_empty() { "no folder".to_owned() } else { rows::folder(path, &board.home) };

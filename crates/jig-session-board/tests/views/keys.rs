@@ -64,7 +64,7 @@ fn a_claim_of_ones_own_is_released_after_a_plain_yes() {
     shows("3x", "api/billing is held by billing-core: only its holder releases it");
     shows("3<down>x", "release docs/plan.md? y/N");
     let release = Action::Release("docs/plan.md".into());
-    assert_eq!(wants("3<down>xy"), [release.clone()]);
+    assert_eq!(wants("3<down>xy"), std::slice::from_ref(&release));
     assert_eq!(wants("3<down>xY"), [release]);
     for no in ["n", "<enter>", "<esc>", "q", "x", " "] {
         assert_eq!(wants(&format!("3<down>x{no}")), [], "{no:?} is no yes");

@@ -101,10 +101,10 @@ impl Publisher {
         let whole = |path: &str| absolute(&self.setup.cwd, Path::new(path)).to_string_lossy().into_owned();
         let mut event = event.clone();
         event.cwd = event.cwd.map(|cwd| if relative(&cwd) { whole(&cwd) } else { cwd });
-        if let Patch::Set(transcript) = &mut event.transcript {
-            if relative(transcript) {
-                *transcript = whole(transcript);
-            }
+        if let Patch::Set(transcript) = &mut event.transcript
+            && relative(transcript)
+        {
+            *transcript = whole(transcript);
         }
         Cow::Owned(event)
     }

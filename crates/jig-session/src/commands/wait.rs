@@ -84,13 +84,15 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             return Err(timed_out(&rows, &args.what));
         }
         follow.wait(deadline);
+        // Asked before the look: a folder that is moved between the two counts as moved.
+        let looked_in = sessions_folder(app);
         let view = follow.look()?;
         at = view.at;
         let found = |row: &Row| view.rows().find(|now| now.session == row.session && now.host == row.host).cloned();
         let now: Vec<Option<Row>> = rows.iter().map(found).collect();
         // A folder that moved away takes every file with it, and may come back.
         let may_come_back = if now.iter().any(Option::is_some) {
-            moved = Moved { known: sessions_folder(app), since: None };
+            moved = Moved { known: looked_in, since: None };
             false
         } else {
             moved.may_come_back(sessions_folder(app), Instant::now())
@@ -126,7 +128,11 @@ impl Moved {
 
     /// Whether the session's file is only not there yet.
     fn may_come_back(&mut self, folder: Option<(u64, u64)>, now: Instant) -> bool {
-        folder != self.known && now.saturating_duration_since(*self.since.get_or_insert(now)) < Self::FOLLOWED
+        if folder != self.known {
+            self.since.get_or_insert(now);
+        }
+        // A folder that is back may lack the file too, until its publisher has looked.
+        self.since.is_some_and(|since| now.saturating_duration_since(since) < Self::FOLLOWED)
     }
 }
 

@@ -135,7 +135,7 @@ fn a_turn_that_is_done_waits_until_it_is_seen_once_somebody_marks() {
     assert_eq!(env.jig(&["statusline", "-q"]).exits(0).stdout, "0\n");
     let before = fs::read(&live.path).unwrap();
     env.jig(&["wait", "s-1", "--for", "idle", "--timeout", "0"]).exits(0);
-    live.rewrite(|document| document["stateAt"] = timestamp(now_ms() - 1).into());
+    live.rewrite(|document| document["stateAt"] = timestamp(now_ms() - 50).into());
     let marked = env.jig(&["seen", "%7", "--json"]).exits(0).json();
     assert_eq!(marked["session"], "s-1");
     assert!(fs::metadata(marked["path"].as_str().unwrap()).unwrap().is_file());

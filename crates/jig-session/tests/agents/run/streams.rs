@@ -93,6 +93,7 @@ fn full_screen_programs_show_the_same_as_without_us() {
     // terminal has rows.
     let page = usize::from(SIZE.ws_row) - 1;
     let [first, second, third] = [page - 1, 2 * page - 1, 3 * page - 1].map(|n| format!("line {n}"));
+    #[allow(clippy::type_complexity, reason = "a table")]
     let programs: [(&str, &str, &[(&str, &str)]); 3] = [
         ("less", "less lines", &[(&first, " "), (&second, " "), (&third, "q")]),
         ("vim", "vim -u NONE -N lines", &[(&first, "G"), ("499", ":q!\r")]),
