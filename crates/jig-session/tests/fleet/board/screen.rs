@@ -144,7 +144,7 @@ fn without_colour_there_is_no_colour() {
     let _live = env.live("s-one", |document| {
         document["attention"] = serde_json::json!({ "reason": "approval", "since": document["updatedAt"] });
     });
-    let coloured = |screen: &str| ["31m", "32m", "33m", "36m", "91m"].iter().any(|code| screen.contains(code));
+    let coloured = |screen: &str| ["38;5;", "31m", "32m", "33m", "36m", "91m"].iter().any(|code| screen.contains(code));
     let pane = open(&tmux, &env.work(), (80, 24), "NO_COLOR=1");
     until(&tmux, &pane, "it is listed", |screen| screen.contains("approval"));
     assert!(!coloured(&tmux.run(&["capture-pane", "-e", "-p", "-t", &pane])));
