@@ -373,11 +373,11 @@ mod pane_tests {
         let twice = [("claude", Some(3)), ("jig-session", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))];
         assert!(shows(&twice), "run in run");
         assert!(!shows(&[("pi", Some(3)), ("script", Some(2)), ("jig-session", Some(1)), ("bash", Some(1))]));
+        assert!(!shows(&[("pi", Some(3)), ("script", Some(2)), ("jig-session", Some(2)), ("bash", Some(1))]));
+        assert!(!shows(&[("pi", None), ("bash", Some(2)), ("jig-session", None), ("bash", Some(1))]));
         table.set_command_line(1, ["claude", "run", "--stage", "proxy", "--", "claude"]);
         let staged = [("claude", Some(2)), ("jig-session", Some(2)), ("claude", Some(1)), ("bash", Some(1))];
         assert!(shows(&staged), "run goes by its program's name");
-        assert!(!shows(&[("pi", Some(3)), ("script", Some(2)), ("jig-session", Some(2)), ("bash", Some(1))]));
-        assert!(!shows(&[("pi", None), ("bash", Some(2)), ("jig-session", None), ("bash", Some(1))]));
     }
 
     #[test]

@@ -42,8 +42,10 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let deadline = args.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     view::note_ignored(app);
     let mut follow = Follow::new(app);
-    let mut at;
+    let (mut at, mut looked_in);
     let mut rows = loop {
+        // Asked before the look: a folder that is moved between the two counts as moved.
+        looked_in = sessions_folder(app);
         let view = follow.look()?;
         at = view.at;
         match (wanted(args, app, &view), args.what.as_str()) {
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         }
         follow.wait(deadline);
     };
-    let mut moved = Moved { known: sessions_folder(app), since: None };
+    let mut moved = Moved { known: looked_in, since: None };
     loop {
         let counts = |row: &Row| args.what == "appear" || !(is_live(row) && rows::is_stopped(row));
         if let Some(row) = rows.iter().find(|row| is_reached(&args.what, row, is_live(row)) && counts(row)) {
@@ -84,8 +86,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
             return Err(timed_out(&rows, &args.what));
         }
         follow.wait(deadline);
-        // Asked before the look: a folder that is moved between the two counts as moved.
-        let looked_in = sessions_folder(app);
+        looked_in = sessions_folder(app);
         let view = follow.look()?;
         at = view.at;
         let found = |row: &Row| view.rows().find(|now| now.session == row.session && now.host == row.host).cloned();

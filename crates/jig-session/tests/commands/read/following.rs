@@ -219,6 +219,15 @@ fn without_watches_it_says_so_and_still_sees_everything() {
     assert_eq!(next(&watch, "changed")["session"]["state"], "busy");
 }
 
+/// Whether a process has set its watches on files and waits for one of them to report.
+fn is_asleep_over_its_watches(pid: u32) -> bool {
+    let watches = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let is_watching =
+        watches.filter_map(|entry| fs::read_to_string(entry.path()).ok()).any(|text| text.contains("inotify wd:"));
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    is_watching && stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+}
+
 /// A backup that moves the state folder away, and a restore: nothing that follows a session takes it for ended, and all
 /// of it goes on where the path leads, within ten seconds.
 #[test]
@@ -233,11 +242,14 @@ fn who_follows_goes_on_when_the_state_folder_is_moved_away_and_comes_back() {
     for (id, pid) in [("m-1", agent.pid()), ("m-2", other.pid())] {
         env.jig(&["bus", "join", id, "--id", id, "--pid", &pid.to_string(), "--agent", "acme"]).exits(0);
     }
+    let wait = env.start(&["wait", "s-1", "--for", "busy", "--json"]);
+    let mail = env.start(&["bus", "wait", "--as", "m-1", "--json"]);
     let watch = env.start(&["watch", "--json"]);
     next(&watch, "added");
     next(&watch, "ready");
-    let wait = env.start(&["wait", "s-1", "--for", "busy", "--json"]);
-    let mail = env.start(&["bus", "wait", "--as", "m-1", "--json"]);
+    for waiting in [&wait, &mail] {
+        eventually("it has looked and waits", || is_asleep_over_its_watches(waiting.pid()).then_some(()));
+    }
 
     let (state, away) = (env.state_dir(), env.state_dir().with_file_name("away"));
     fs::rename(&state, &away).expect("moved away");
