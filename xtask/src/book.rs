@@ -21,6 +21,7 @@ const CHAPTERS: &[(&str, &[&str])] = &[
             "install.md",
             "agents.md",
             "run.md",
+            "board.md",
             "pi.md",
             "panes.md",
             "bars.md",

@@ -11,7 +11,7 @@ use anyhow::Context;
 use crate::run::{cargo, root, run, say};
 
 /// Pi's extension, which its plugin carries.
-const BRIDGE: &str = "crates/jig-session/assets/pi/index.ts";
+const BRIDGE: &str = "crates/jig-session-host/assets/index.ts";
 /// What the plugins tell a model of working beside other sessions.
 const SKILL: &str = "docs/skill.md";
 /// What stands before it in a plugin: agents find a skill by its name and description.
