@@ -84,7 +84,7 @@ class Tour:
         """The model, the context and what it has cost: what the agent tells is there, and nothing is guessed."""
         def right():
             row = self.world.row()
-            told = {name: row[name.split(".")[0]][name.split(".")[1]] for name in self.launch.figures}
+            told = {name: (row.get(name.split(".")[0]) or {}).get(name.split(".")[1]) for name in self.launch.figures}
             return told if all(value is not None if self.launch.figures[name] == "told"
                                else value == self.launch.figures[name] for name, value in told.items()) else None
         wait_for(right, f"the figures {self.launch.figures}", 20)

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::e2e;
 use crate::run::{Ran, ask, in_ci, run, target};
 use crate::test::packages::apt_install;
 use crate::test::{Tally, missing};
@@ -36,9 +35,7 @@ pub(crate) const NODE: &[&str] = &[
 /// The step of the test command: each tool is there, or what is missing is named.
 pub(crate) fn install() -> anyhow::Result<Tally> {
     let mut found = Tally::default();
-    let tools =
-        [("Python's jsonschema", python_venv("py", PYTHON)), ("ajv", npm(NODE)), ("the coding agents", e2e::agents())];
-    for (name, installed) in tools {
+    for (name, installed) in [("Python's jsonschema", python_venv("py", PYTHON)), ("ajv", npm(NODE))] {
         match installed {
             Ok(_) => found.passed += 1,
             Err(error) => missing(&mut found, format!("{name} cannot be installed: {error:#}")),
