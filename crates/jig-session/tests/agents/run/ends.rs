@@ -66,7 +66,14 @@ fn a_terminal_that_goes_hangs_up_the_program() {
     let hung = env.work().join("hung");
     let mut screen = Screen::run(
         &env,
-        &["sh", "-c", "trap 'echo hup > hung; exit 1' HUP; echo ready; while :; do sleep 0.05; done"],
+        // A shell cannot trap what was ignored when it began, as below `nohup`.
+        &[
+            "env",
+            "--default-signal=HUP",
+            "sh",
+            "-c",
+            "trap 'echo hup > hung; exit 1' HUP; echo ready; while :; do sleep 0.05; done",
+        ],
     );
     screen.wait_for("ready");
     screen.hang_up();
