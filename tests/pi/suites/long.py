@@ -98,9 +98,9 @@ def a_host_that_does_not_read_is_told_what_it_has_missed():
         own = pi.send("get_session_stats")["data"]["tokens"]["input"]
         kit.wait_status(lambda s: s["usage"]["input"] == own, f"all of {own} is counted anew")
         log = (kit.state / "log" / "jig-session.log").read_text()
-        expect(re.search(r"lines of the bridge did not come", log), "the log says so", log)
+        expect(re.search(r"lines of the bridge were lost", log), "the log says so", log)
         doctor = kit.jig("doctor", ok=False)
-        expect("lines of the bridge did not come" in doctor.stdout, "doctor says so", doctor.stdout)
+        expect("lines of the bridge were lost" in doctor.stdout, "doctor says so", doctor.stdout)
         expect(kit.status()["session"] == status["session"] and kit.status()["state"] == "idle", "the state is right", kit.status())
         pi.close()
 
