@@ -91,7 +91,7 @@ pub(crate) fn pi(version: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// The other agents, installed.
-pub(crate) fn agents() -> anyhow::Result<PathBuf> {
+fn agents() -> anyhow::Result<PathBuf> {
     // Their packages name others for systems that a registry may not have, which `npm ci` takes for a broken lock file.
     install("the agents", &root().join("tests/agents"), &target().join("agents"), "install")
 }

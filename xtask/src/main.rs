@@ -41,11 +41,6 @@ const TASKS: &[Task] = &[
         "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each, --control for the planted fault",
         fuzz::fuzz,
     ),
-    (
-        "package",
-        "what can be built here of a release: static program, .deb, npm packages, schemas; each tried",
-        package::run_all,
-    ),
     ("pictures", "draw docs/pictures from the program itself, or --check them", pictures::run_all),
     ("plugins", "write the plugins of agents from the table of agents, or --check them", plugins::run_all),
     ("e2e", "the program against real agents: pi, or agents for the others", e2e::run_all),

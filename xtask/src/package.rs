@@ -1,36 +1,27 @@
-//! `cargo xtask package`: what can be built here of a release, in `target/packages`: the static program, the Debian
+//! `cargo xtask release-check packages`: what can be built here of a release, in `target/packages`: the static program, the Debian
 //! package, the npm packages and the bundle of schemas. Each is tried as its reader would: started in an empty root,
 //! installed and removed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::run::{cargo, root, run, say, target};
 use crate::test::Tally;
+use crate::tools;
 
 /// The target that is built here. The others of `dist-workspace.toml` are not: musl, arm64 and macOS need their own
 /// toolchains.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const NAME: &str = "jig-session";
 
-pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
-    anyhow::ensure!(args.is_empty(), "unknown arguments {args:?}; the command takes none");
-    let found = check()?;
-    found.failed.iter().for_each(|line| say(&format!("FAILED {line}")));
-    found.skipped.iter().for_each(|line| say(&format!("SKIPPED {line}")));
-    say(&format!("{} passed, {} failed, {} skipped", found.passed, found.failed.len(), found.skipped.len()));
-    Ok(if found.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
 /// Builds and tries everything.
 pub(crate) fn check() -> anyhow::Result<Tally> {
-    let place = target().join("packages");
-    fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
+    let place = fresh(&target().join("packages"))?;
     let mut found = Tally::default();
     let program = static_program()?;
     let size = fs::metadata(&program).context("the program was not built")?.len();
@@ -59,7 +50,9 @@ fn alone(program: &Path, found: &mut Tally) -> anyhow::Result<()> {
     fs::copy(program, root.join(NAME)).context("cannot copy the program")?;
     for args in [&["--version"][..], &["ls", "--json"], &["schema", "status.v1"], &["doctor"]] {
         let mut command = Command::new("chroot");
-        command.arg(&root).arg(format!("/{NAME}")).args(args).env_clear().env("HOME", "/home");
+        command.arg(&root).arg(format!("/{NAME}")).args(args);
+        // PATH is for finding chroot; in that root there is nothing to find.
+        command.env_clear().env("HOME", "/home").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         let ran = run(&mut command, |_| false)?;
         if ran.lines.iter().any(|line| line.contains("Operation not permitted")) {
             found.skipped.push("the program in an empty root: chroot needs root".to_owned());
@@ -279,10 +272,7 @@ fn write_json(path: &Path, value: &Value) -> anyhow::Result<()> {
     fs::write(path, format!("{value:#}\n")).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The command ended well; its lines.
+/// The lines of a command that ended well.
 fn done(command: &mut Command) -> anyhow::Result<Vec<String>> {
-    let name = format!("{command:?}");
-    let ran = run(command, |_| false)?;
-    anyhow::ensure!(ran.status.success(), "{name} failed: {}", ran.lines.join(" | "));
-    Ok(ran.lines)
+    tools::done(command, run)
 }

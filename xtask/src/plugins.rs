@@ -14,18 +14,8 @@ use crate::run::{cargo, root, run, say};
 const BRIDGE: &str = "crates/jig-session-host/assets/index.ts";
 /// What the plugins tell a model of working beside other sessions.
 const SKILL: &str = "docs/skill.md";
-/// What stands before it in a plugin: agents find a skill by its name and description.
-const SKILL_HEAD: &str = "\
----
-name: sessions
-description: Work beside other coding-agent sessions in the same repository. Use when another session may edit the same files, when mail of the session bus arrives, or before claiming paths.
----
-
-";
 /// Folders that hold nothing but what is made here.
 const FOLDERS: [&str; 4] = [".claude-plugin", ".github/plugin", ".agents/plugins", "plugins"];
-/// Written by hand, beside what is made.
-const OWN: [&str; 1] = ["plugins/README.md"];
 
 /// Writes the files, or with `--check` says whether they are what the table gives.
 pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
@@ -50,7 +40,7 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     }
     for folder in FOLDERS {
         for path in files_below(&root().join(folder))? {
-            if !made.contains_key(&path) && !OWN.contains(&path.as_str()) {
+            if !made.contains_key(&path) {
                 stale.push(format!("{path} (nothing makes it)"));
             }
         }
@@ -66,11 +56,8 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
 
 /// Every file by its path below the root.
 fn made() -> anyhow::Result<BTreeMap<String, String>> {
-    let skill = fs::read_to_string(root().join(SKILL)).with_context(|| format!("cannot read {SKILL}"))?;
-    let with_head = crate::run::target().join("skill.md");
-    fs::write(&with_head, format!("{SKILL_HEAD}{skill}")).context("cannot write the skill")?;
     let args = ["run", "--quiet", "--package", "jig-session-hooks", "--example", "plugins", "--"];
-    let ran = run(cargo(&args).arg(root().join(BRIDGE)).arg(&with_head), |_| false)?;
+    let ran = run(cargo(&args).arg(root().join(BRIDGE)).arg(root().join(SKILL)), |_| false)?;
     let text = ran.lines.iter().find(|line| line.starts_with('{'));
     let text = text.with_context(|| format!("nothing was made: {}", ran.lines.join("\n")))?;
     serde_json::from_str(text).context("what was made is no object of texts")

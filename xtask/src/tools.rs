@@ -62,6 +62,7 @@ pub(crate) fn python_venv(name: &str, packages: &[&str]) -> anyhow::Result<PathB
                 .args(packages),
             ask,
         )
+        .map(drop)
     })?;
     Ok(python)
 }
@@ -79,6 +80,7 @@ pub(crate) fn npm(packages: &[&str]) -> anyhow::Result<PathBuf> {
                 .args(packages),
             ask,
         )
+        .map(drop)
     })?;
     Ok(folder.join("node_modules"))
 }
@@ -94,12 +96,12 @@ fn once(folder: &Path, packages: &[&str], work: impl FnOnce() -> anyhow::Result<
     fs::write(&mark, wanted).with_context(|| format!("cannot write {}", mark.display()))
 }
 
-/// The command ended well, or what it said last.
-fn done(command: &mut Command, how: Runner) -> anyhow::Result<()> {
+/// The lines of a command that ended well; else an error with what it said last.
+pub(crate) fn done(command: &mut Command, how: Runner) -> anyhow::Result<Vec<String>> {
     let name = format!("{command:?}");
     let ran = how(command, |_| false)?;
     anyhow::ensure!(ran.status.success(), "{name} failed: {}", ran.lines.last().map_or("no output", String::as_str));
-    Ok(())
+    Ok(ran.lines)
 }
 
-type Runner = fn(&mut Command, fn(&str) -> bool) -> anyhow::Result<Ran>;
+pub(crate) type Runner = fn(&mut Command, fn(&str) -> bool) -> anyhow::Result<Ran>;

@@ -16,6 +16,6 @@ pub use apply::{Deed, apply};
 pub use change::{Change, Content, Part, Target, changes, parts_of};
 pub use command::{program_of, run_line, shell_word};
 pub use found::{found, is_on_path, limits, version_numbers};
-pub use package::{packaged, plugin_files};
+pub use package::plugin_files;
 pub use plugin::plugin;
 pub use program::stable_program;

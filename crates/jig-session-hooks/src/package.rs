@@ -18,8 +18,7 @@ const LICENCE: &str = "MIT OR Apache-2.0";
 /// Where a plugin of ours stands in an agent, if it is installed there: the file that says so.
 ///
 /// A file that cannot be read says nothing: the rows of `hooks status` name what is wrong with it.
-#[must_use]
-pub fn packaged(agent: &Agent, target: &Target<'_>) -> Option<Packaged> {
+pub(crate) fn packaged(agent: &Agent, target: &Target<'_>) -> Option<Packaged> {
     let packaged = agent.packaged?;
     let path = packaged.file.path(target.variable, target.home);
     let format =
@@ -40,10 +39,11 @@ pub(crate) fn covered(part: Part, packaged: &Packaged) -> Option<String> {
     })
 }
 
-/// Every file of the plugins by its path below the repository's root; `bridge` is Pi's extension.
+/// Every file of the plugins by its path below the repository's root; `bridge` is Pi's extension, `skill` what a model
+/// is told of working beside other sessions.
 #[must_use]
 pub fn plugin_files(bridge: &str, skill: &str) -> Vec<(String, String)> {
-    let mut files = Vec::new();
+    let mut files = vec![("plugins/README.md".to_owned(), index())];
     // `OWNER/REPO` is looked up in the root, a clone's `plugins` may be named as well.
     for (root, plugin) in [("", "./plugins/jig-session"), ("plugins/", "./jig-session")] {
         files.extend(marketplaces(root, plugin));
@@ -66,7 +66,7 @@ pub fn plugin_files(bridge: &str, skill: &str) -> Vec<(String, String)> {
         files.push(json_file(format!("{shared}/hooks/{name}"), &hooks_document(agent)));
     }
     files.push(json_file(format!("{shared}/.mcp.json"), &json!({ "mcpServers": server() })));
-    files.push((format!("{shared}/skills/sessions/SKILL.md"), skill.to_owned()));
+    files.push((format!("{shared}/skills/sessions/SKILL.md"), format!("{SKILL_HEAD}{skill}")));
     files.push((format!("{shared}/README.md"), README.to_owned()));
 
     let mut extension = json!({ "name": NAME, "version": VERSION, "description": DESCRIPTION });
@@ -100,6 +100,52 @@ No prompt, argument or output is stored: names of tools, paths of files and coun
 in files below `~/.local/state/jig`.
 
 Use the plugin or `jig-session hooks install`, not both.
+";
+
+/// What agents find a skill by.
+const SKILL_HEAD: &str = "\
+---
+name: sessions
+description: Work beside other coding-agent sessions in the same repository. Use when another session may edit the same files, when mail of the session bus arrives, or before claiming paths.
+---
+
+";
+
+/// The page of all plugins.
+fn index() -> String {
+    let rows: String = jig_session_agents::ALL
+        .iter()
+        .filter_map(|agent| {
+            let Packaged { install, remove, .. } = agent.packaged?;
+            let trust = agent.hooks.commands().and_then(|commands| commands.trust);
+            let then = trust.map_or_else(String::new, |trust| format!("; {trust}"));
+            Some(format!("| {} | `{install}`{then} | `{remove}` |\n", agent.title))
+        })
+        .collect();
+    INDEX.replace("ROWS\n", &rows)
+}
+
+const INDEX: &str = "\
+# Plugins
+
+For readers who want an agent to publish its sessions by the agent's own plugin command.
+Everything here is made by `cargo xtask plugins` from the table of agents that `jig-session hooks install` uses; change the table, not the files.
+
+A plugin calls the program `jig-session` and is silent without it: install that first, `cargo install jig-session`.
+An agent has the plugin or what `jig-session hooks install` writes, not both; `jig-session hooks status` says which, and refuses the second.
+
+| agent | install | remove |
+|---|---|---|
+ROWS
+
+From a clone, `PATH` or `PATH/plugins` takes the place of `jig-session/jig-session`.
+
+What each brings: the hooks that publish the session, the MCP server of the session bus (but OpenCode, which gets it by `jig-session hooks install opencode --mcp`), and the skill `sessions` where the agent has skills.
+Guard, mail notices and the status line are added by `jig-session hooks install AGENT --guard --bus --statusline`.
+
+No `plugin.json` stands at a plugin's root: with one, Codex would ignore its own manifest and run no hook.
+Copilot has a manifest of its own in `.github/plugin`, since it would take Claude Code's, and call itself Claude.
+Droid is said to load Claude Code's plugins too; its sessions would then be listed as Claude Code's. Use `jig-session hooks install droid` there.
 ";
 
 fn manifest() -> Value {

@@ -33,7 +33,7 @@ pub struct Followed {
     host: Host,
     rows: BTreeMap<String, Row>,
     /// Told since the connection began; the others go when everything has been told.
-    told: Vec<String>,
+    told: BTreeSet<String>,
     ready: bool,
     /// Files of the host that give no session.
     problems: Vec<Problem>,
@@ -50,7 +50,7 @@ impl Followed {
     /// A host of which nothing is known yet.
     #[must_use]
     pub fn new(host: Host) -> Self {
-        let (rows, told, problems) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let (rows, told, problems) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
         let went = Vec::new();
         Self { host, rows, told, ready: false, problems, lost: None, went, caught_up: false, last_seen: None }
     }
@@ -94,7 +94,7 @@ impl Followed {
         // What the host says of other hosts, or of this one, is not its to say.
         row.host = Some(self.host.name().to_owned());
         if !self.ready {
-            self.told.push(row.session.clone());
+            self.told.insert(row.session.clone());
         }
         if self.rows.len() < SESSIONS || self.rows.contains_key(&row.session) {
             self.rows.insert(row.session.clone(), row);

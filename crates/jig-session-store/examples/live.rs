@@ -1,6 +1,7 @@
 //! A reader in Rust: the sessions that live, the one that waits for a person first. Whether a session lives is proved
 //! by the identity of its process, never by the age of its file.
-#![allow(clippy::print_stdout, reason = "it prints what it found")]
+
+use std::io::Write;
 
 use jig_session_liveness::{Machine, Probes};
 use jig_session_schema::places::{Environment, Places};
@@ -11,8 +12,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let places = Places::of(&Environment::new(std::env::vars_os()));
     let machine = Machine::new();
     let look = Store::new(&places.sessions, &places.king).look(&Probes::new(&machine))?;
+    // A reader that goes away, or a full disk, is an error and no panic.
+    let mut out = std::io::stdout().lock();
     for problem in &look.problems {
-        println!("? {:?}: {:?}", problem.path, problem.message);
+        writeln!(out, "? {:?}: {:?}", problem.path, problem.message)?;
     }
     let sessions = joined(look.sessions);
     for place in by_urgency(sessions.iter().map(|session| &session.row)) {
@@ -22,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let waits_for = row.attention.as_ref().map(|attention| attention.reason.as_str());
         // Texts of a file are other people's: they are printed escaped, so that none can steer the terminal.
-        println!("{} {:?} {:?}", waits_for.unwrap_or(row.state.as_str()), row.session, row.cwd);
+        writeln!(out, "{} {:?} {:?}", waits_for.unwrap_or(row.state.as_str()), row.session, row.cwd)?;
     }
     Ok(())
 }

@@ -7,15 +7,7 @@ use serde_json::Value;
 /// Where the rules are broken between a released schema and the one of today; `writer` says which side both are.
 pub(super) fn broken(old: &Value, new: &Value, writer: bool) -> Vec<String> {
     let mut out = Vec::new();
-    let (mut before, after) = (fields(old), fields(new));
-    // The name of a definition stands in no document: under another name it is the same.
-    for (was, is) in renamed(old, new) {
-        for field in &mut before {
-            if let Some(rest) = field.path.strip_prefix(&format!("{was}/")) {
-                field.path = format!("{is}/{rest}");
-            }
-        }
-    }
+    let (before, after) = (fields(old), fields(new));
     for path in before.iter().map(|field| &field.path).collect::<BTreeSet<_>>() {
         if !after.iter().any(|field| field.path == *path) {
             out.push(format!("{path}: was released and is gone"));
@@ -32,25 +24,6 @@ pub(super) fn broken(old: &Value, new: &Value, writer: bool) -> Vec<String> {
     }
     out.extend(of_one(new));
     out
-}
-
-/// Definitions that went, each with the new one that has all of its fields.
-fn renamed(old: &Value, new: &Value) -> Vec<(String, String)> {
-    let definitions = |schema: &Value| schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
-    let (before, after) = (definitions(old), definitions(new));
-    let names = |definition: &Value| -> Vec<String> {
-        definition["properties"].as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
-    };
-    let gone = before.iter().filter(|(name, _)| !after.contains_key(*name));
-    gone.filter_map(|(was, definition)| {
-        let wanted = names(definition);
-        let has_all = |(name, now): &(&String, &Value)| {
-            let there = names(now);
-            !before.contains_key(*name) && !wanted.is_empty() && wanted.iter().all(|field| there.contains(field))
-        };
-        after.iter().find(has_all).map(|(is, _)| (was.clone(), is.clone()))
-    })
-    .collect()
 }
 
 /// The rules that one schema must keep by itself.
