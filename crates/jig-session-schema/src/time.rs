@@ -98,13 +98,40 @@ fn parts(text: &str) -> Option<(&str, i64)> {
     (form(seconds, "0000-00-00T00:00:00") && whole).then(|| (&local[..end], offset))
 }
 
+/// `0000-00-00T00:00:00.000Z`, filled in: a status file holds thirty of them, and the machinery of `write!` would take most
+/// of the time of writing one.
+#[derive(Clone, Copy)]
+struct Written([u8; 24]);
+
+impl Written {
+    fn of(time: Timestamp) -> Option<Self> {
+        let time = EPOCH.checked_add(SignedDuration::from_millis(time.0)).ok()?;
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let mut put = |from: usize, digits: usize, number: u32| {
+            let mut rest = number;
+            for place in (from..from + digits).rev() {
+                text[place] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
+        };
+        put(0, 4, time.year().unsigned_abs().into());
+        put(5, 2, time.month().unsigned_abs().into());
+        put(8, 2, time.day().unsigned_abs().into());
+        put(11, 2, time.hour().unsigned_abs().into());
+        put(14, 2, time.minute().unsigned_abs().into());
+        put(17, 2, time.second().unsigned_abs().into());
+        put(20, 3, time.subsec_nanosecond().unsigned_abs() / 1_000_000);
+        Some(Self(text))
+    }
+
+    fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = EPOCH.checked_add(SignedDuration::from_millis(self.0)).map_err(|_| fmt::Error)?;
-        let (date, of_day) = (time.date(), time.time());
-        write!(f, "{:04}-{:02}-{:02}T", date.year(), date.month(), date.day())?;
-        let ms = of_day.subsec_nanosecond() / 1_000_000;
-        write!(f, "{:02}:{:02}:{:02}.{ms:03}Z", of_day.hour(), of_day.minute(), of_day.second())
+        f.pad(Written::of(*self).as_ref().and_then(Written::text).ok_or(fmt::Error)?)
     }
 }
 
@@ -130,7 +157,11 @@ impl Shape for Timestamp {
 
 impl serde::Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        let written = Written::of(*self);
+        match written.as_ref().and_then(Written::text) {
+            Some(text) => serializer.serialize_str(text),
+            None => Err(serde::ser::Error::custom("a time outside the calendar")),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use nix::fcntl::{FcntlArg, FdFlag};
 
 use super::Bench;
 use super::measure::{median, quantile};
@@ -34,6 +35,10 @@ impl Terminal {
     /// Starts it; `under` is the program that stands before it.
     fn start(mut command: Command) -> anyhow::Result<Self> {
         let pair = nix::pty::openpty(None, None).context("cannot make a terminal")?;
+        // A program that holds the master's end would keep its own terminal from ever hanging up.
+        for end in [&pair.master, &pair.slave] {
+            nix::fcntl::fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+        }
         let slave = File::from(pair.slave);
         command.stdin(slave.try_clone()?).stdout(slave.try_clone()?).stderr(Stdio::from(slave));
         let child = command.spawn().context("cannot start the program")?;
