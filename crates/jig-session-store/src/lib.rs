@@ -4,9 +4,10 @@
 //! a file. Each file gives a [`Session`] or a problem; one bad entry never hides another, and a folder that cannot be
 //! read is an error, never an empty list. Verdicts come from a table of [`Processes`](jig_session_liveness::Processes), so that tests bring their own. What is listed,
 //! and in which order, are pure functions ([`listed`], [`by_urgency`]); what changed between two looks is a [`Tracker`]'s
-//! work. [`Hints`] only say when to look sooner: polling is the truth.
+//! work. A [`View`] is all of it at one moment, corrected by what the agents themselves have written down
+//! ([`evidence`]). [`Hints`] only say when to look sooner: polling is the truth.
 //!
-//! The crate reads and, in [`prune()`], removes what a crashed session of the contract's own left. It knows no agent, no
+//! The crate reads and, in [`prune()`], removes what a crashed session of the contract's own left. It knows no
 //! terminal and no command, and it never writes into either folder; the marks of what
 //! a person has seen ([`Marks`]) lie in a folder of their own.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
@@ -15,6 +16,7 @@ mod card;
 mod changes;
 mod condition;
 mod entry;
+pub mod evidence;
 mod filter;
 mod hints;
 mod join;
@@ -23,6 +25,7 @@ mod prune;
 mod seen;
 mod status;
 mod store;
+mod view;
 
 pub use changes::{Change, Tracker, Why};
 pub use condition::Condition;
@@ -34,3 +37,4 @@ pub use order::by_urgency;
 pub use prune::{Plan, Pruned, prune};
 pub use seen::{Marks, mark, stale_marks};
 pub use store::{Scan, Store};
+pub use view::{DocumentError, Narrow, View, document, status};

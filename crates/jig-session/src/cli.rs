@@ -278,10 +278,10 @@ mod tests {
         let mut all = BTreeSet::new();
         paths(&manual::documented(Cli::command()), "", &mut all);
         let pages: BTreeSet<String> = manual::PAGES.iter().map(|page| page.path.to_owned()).collect();
-        assert_eq!(pages, all, "manual/pages.rs has one page for each command");
-        for page in manual::PAGES {
+        assert_eq!(pages, all, "manual/pages.txt has one block for each command");
+        for page in manual::PAGES.iter() {
             assert!(!page.examples.is_empty(), "{}", page.path);
-            for name in page.formats {
+            for name in &page.formats {
                 assert!(jig_session_schema::formats::Format::named(name).is_some(), "{}: {name}", page.path);
             }
         }
@@ -304,8 +304,8 @@ mod tests {
 
     #[test]
     fn every_example_can_be_typed() {
-        for page in manual::PAGES {
-            for (line, _) in page.examples {
+        for page in manual::PAGES.iter() {
+            for (line, _) in &page.examples {
                 let Some(words) = words(line) else { continue };
                 assert!(line.starts_with(format!("jig-session {}", page.path).trim()), "{line}");
                 if let Err(error) = Cli::try_parse_from(words) {

@@ -115,6 +115,21 @@ impl From<jig_session_atomic::Error> for Failure {
     }
 }
 
+impl From<jig_session_store::DocumentError> for Failure {
+    fn from(error: jig_session_store::DocumentError) -> Self {
+        use jig_session_store::DocumentError;
+        let message = error.to_string();
+        match error {
+            DocumentError::Ended { path, .. } => Self::new(Code::Gone, message).path(path),
+            DocumentError::Folder(error) => error.into(),
+            DocumentError::Unreadable { path, problem } => Self::new(Code::Io, message).path(path).errno(problem.errno),
+            DocumentError::Broken { path, .. } => {
+                Self::new(Code::Io, message).path(path).hint("its writer changed it just now: try again")
+            }
+        }
+    }
+}
+
 impl From<jig_session_publish::serve::Error> for Failure {
     fn from(error: jig_session_publish::serve::Error) -> Self {
         Self::new(Code::Io, error.to_string()).errno(error.errno())

@@ -6,7 +6,6 @@ mod cli;
 mod closed;
 mod commands;
 mod duration;
-mod evidence;
 mod failure;
 mod follow;
 mod manual;

@@ -36,7 +36,8 @@ class Launch:
             "projects": {str(world.project): project}}))
         (world.home / ".claude").mkdir(mode=0o700)
         (world.home / ".claude" / "settings.json").write_text(json.dumps({
-            "permissions": {"defaultMode": "default", "allow": ["Bash(./free:*)", "Edit", "Write"], "ask": ["Bash(./asks:*)"]}}))
+            "permissions": {"defaultMode": "default", "disableAutoMode": "disable",
+                            "allow": ["Bash(./free:*)", "Edit", "Write"], "ask": ["Bash(./asks:*)"]}}))
         world.env.update(
             ANTHROPIC_BASE_URL=f"http://127.0.0.1:{world.model.port}", ANTHROPIC_API_KEY=KEY,
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1")

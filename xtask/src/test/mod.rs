@@ -66,6 +66,7 @@ const STEPS: &[Step] = &[
     ("pictures", || whole("cargo xtask pictures --check", xtask(&["pictures", "--check"]))),
     ("faults", || whole("cargo xtask faults --short", xtask(&["faults", "--short"]))),
     ("pi", || whole("cargo xtask e2e pi", xtask(&["e2e", "pi"]))),
+    ("agents", || whole("cargo xtask e2e agents", xtask(&["e2e", "agents"]))),
 ];
 
 /// Runs all steps of a table, or those that are named.

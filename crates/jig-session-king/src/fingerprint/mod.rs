@@ -56,6 +56,30 @@ pub fn agent_dir<'a>(variable: impl Fn(&str) -> Option<&'a str>, home: &Path) ->
     given.map_or_else(|| home.join(".pi/agent"), PathBuf::from)
 }
 
+/// Fresh fingerprints for many folders, each computed once.
+#[derive(Debug)]
+pub struct Fresh {
+    global: Option<Global>,
+    folders: std::collections::HashMap<String, String>,
+}
+
+impl Fresh {
+    /// Reads what a Pi with this folder loads in every working folder.
+    #[must_use]
+    pub fn new(agent_dir: &Path) -> Self {
+        Self { global: Global::read(agent_dir), folders: std::collections::HashMap::new() }
+    }
+
+    /// The value of a fresh start in `cwd`; `None` where none can be computed.
+    pub fn of(&mut self, cwd: &str) -> Option<&str> {
+        let global = self.global.as_ref()?;
+        if !self.folders.contains_key(cwd) {
+            self.folders.insert(cwd.to_owned(), global.in_folder(Path::new(cwd)));
+        }
+        self.folders.get(cwd).map(String::as_str)
+    }
+}
+
 /// The fingerprint of a fresh start in `cwd`: 16 hex digits, or `None` when it cannot be computed
 /// because the agent's `settings.json` is missing or no JSON.
 #[must_use]
@@ -64,7 +88,7 @@ pub fn compute(agent_dir: &Path, cwd: &Path) -> Option<String> {
 }
 
 /// Under which path a file enters the hash: its own, or, in a test, as if the folder stood elsewhere.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct Shown(Option<(String, String)>);
 
 impl Shown {
@@ -76,7 +100,7 @@ impl Shown {
 }
 
 /// The part that every folder shares: computed once, it serves a whole list of sessions.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Global {
     /// What is hashed: a line for each thing that Pi loads.
     lines: String,

@@ -6,8 +6,11 @@
 
 mod archive;
 mod band;
+mod document;
+mod file;
 mod logs;
 mod record;
+mod text;
 mod zone;
 
 use std::collections::BTreeMap;
@@ -17,8 +20,11 @@ use jiff::civil::Date;
 
 pub use archive::{Archive, Folder, Quarter, Sums};
 pub use band::Band;
+pub use document::document;
+pub use file::{read_archive, write_archive};
 pub use logs::LogsError;
 pub use record::Tokens;
+pub use text::text;
 pub use zone::Zone;
 
 use band::BandBuilder;

@@ -16,10 +16,11 @@ use jig_session_schema::limits::STATUS_BYTES;
 use jig_session_schema::names;
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{self, AgentName, Reason, State, StateFrom, Status};
+use jig_session_store::evidence;
 
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::{evidence, stdin};
+use crate::stdin;
 
 /// How long a hook waits for its payload: an agent that writes it late on a busy machine must not lose an event.
 const PAYLOAD: Duration = Duration::from_secs(4);

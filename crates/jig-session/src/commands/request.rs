@@ -11,6 +11,7 @@ use jig_session_schema::request::{Request, RequestOutcome, RequestResult};
 use jig_session_schema::row::Row;
 use jig_session_schema::shape::Named;
 use jig_session_schema::status::{Accept, Answer, Status};
+use jig_session_store::DocumentError;
 
 use crate::app::App;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -91,8 +92,8 @@ pub(crate) fn ask(
         Seen::Missing => match view::document(row) {
             // A file that could not be read for a moment is there all the same.
             Ok(_) => session.look(),
-            Err(failure) if failure.code == Code::Gone => Seen::Missing,
-            Err(failure) => return Err(failure),
+            Err(DocumentError::Ended { .. }) => Seen::Missing,
+            Err(error) => return Err(error.into()),
         },
         seen => seen,
     };

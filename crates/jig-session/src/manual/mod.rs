@@ -1,15 +1,50 @@
 //! What every command's help and page say beyond its options: examples, documents, exit codes.
 //!
-//! The table is used where a person asks for it: a run that does its work never builds it.
+//! The table is read where a person asks for it: a run that does its work never does.
 
-mod pages;
+use std::sync::LazyLock;
 
 use clap::Command;
 use jig_session_schema::formats::Format;
 use jig_session_schema::shape::Side;
 use serde_json::Value;
 
-pub(crate) use pages::{PAGES, Page};
+/// What is said of one command.
+#[derive(Default)]
+pub(crate) struct Page {
+    /// Its words, without the program's name; empty for the program itself.
+    pub(crate) path: &'static str,
+    /// Lines to type, and what they do.
+    pub(crate) examples: Vec<(&'static str, &'static str)>,
+    /// The formats of what it prints with `--json`.
+    pub(crate) formats: Vec<&'static str>,
+    /// Exit codes besides the usual ones, or in their place.
+    pub(crate) exits: Vec<(u8, &'static str)>,
+}
+
+/// Every command, in the order of the help.
+pub(crate) static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| read(include_str!("pages.txt")));
+
+/// The blocks of the table. A line of no known form says nothing; a test finds it.
+fn read(text: &'static str) -> Vec<Page> {
+    let mut pages: Vec<Page> = Vec::new();
+    for line in text.lines() {
+        if let Some(command) = line.strip_prefix("# jig-session") {
+            pages.push(Page { path: command.trim(), ..Page::default() });
+        }
+        let Some(page) = pages.last_mut() else { continue };
+        match line.split_once(' ') {
+            Some(("json", format)) => page.formats.push(format),
+            Some(("exit", rest)) => {
+                let exit = rest.split_once(' ').and_then(|(code, what)| Some((code.parse().ok()?, what)));
+                page.exits.extend(exit);
+            }
+            Some(("$", rest)) => page.examples.extend(rest.rsplit_once("  # ")),
+            _ => {}
+        }
+    }
+    pages
+}
 
 /// What a command's exit codes are if its page says nothing else.
 const EXITS: [(u8, &str); 3] = [(0, "done"), (1, "it failed; stderr says why"), (2, "wrong usage")];
@@ -51,7 +86,7 @@ fn examples(page: &Page) -> String {
 pub(crate) fn exits(page: &Page) -> Vec<(u8, &'static str)> {
     let of_its_own = |code: u8| page.exits.iter().any(|(own, _)| *own == code);
     let mut all: Vec<_> = EXITS.into_iter().filter(|(code, _)| !of_its_own(*code)).collect();
-    all.extend(page.exits);
+    all.extend(&page.exits);
     all.sort_unstable();
     all
 }
@@ -62,4 +97,17 @@ pub(crate) fn fields(format: &Format) -> Vec<(String, String)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let text = |field: &Value| field.get("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     properties.into_iter().flatten().map(|(name, field)| (name.clone(), text(field))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_understood() {
+        let text = include_str!("pages.txt");
+        let lines = text.lines().skip_while(|line| !line.starts_with('#')).filter(|line| !line.is_empty()).count();
+        let said = |page: &Page| 1 + page.formats.len() + page.exits.len() + page.examples.len();
+        assert_eq!(PAGES.iter().map(said).sum::<usize>(), lines);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jig_session_king::fingerprint::{self, Global};
+use jig_session_king::fingerprint;
 use jig_session_schema::king_documents::KingFingerprint;
 
 use crate::app::App;
@@ -42,25 +42,4 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
 /// Pi's folder as a Pi started in this environment would find it.
 pub(super) fn agent_dir(app: &App) -> PathBuf {
     fingerprint::agent_dir(|name| app.var(name), &app.places().home)
-}
-
-/// Fresh fingerprints, each computed once a folder.
-pub(super) struct Fresh {
-    global: Option<Global>,
-    folders: std::collections::HashMap<String, String>,
-}
-
-impl Fresh {
-    pub(super) fn new(app: &App) -> Self {
-        Self { global: Global::read(&agent_dir(app)), folders: std::collections::HashMap::new() }
-    }
-
-    /// The value of a fresh start in `cwd`; `None` where none can be computed.
-    pub(super) fn of(&mut self, cwd: &str) -> Option<&str> {
-        let global = self.global.as_ref()?;
-        if !self.folders.contains_key(cwd) {
-            self.folders.insert(cwd.to_owned(), global.in_folder(Path::new(cwd)));
-        }
-        self.folders.get(cwd).map(String::as_str)
-    }
 }

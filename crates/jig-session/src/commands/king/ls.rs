@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
-use super::fingerprint::Fresh;
+use super::fingerprint::agent_dir;
 use super::layout;
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::view::{self, View};
 use jig_session_atomic::PrivateDir;
+use jig_session_king::fingerprint::Fresh;
 use jig_session_king::layout::Layout;
 use jig_session_king::rules;
 use jig_session_liveness::{Machine, Probes};
@@ -72,7 +73,7 @@ fn with_records(app: &App, places: &Places, rows: Vec<Row>) -> Result<Vec<Listed
     let Some(dir) = PrivateDir::open_existing(&places.king)? else {
         return Ok(Vec::new());
     };
-    let mut fresh = Fresh::new(app);
+    let mut fresh = Fresh::new(&agent_dir(app));
     let mut listed = Vec::with_capacity(rows.len());
     for row in rows {
         // A card that went since the first look is not there any more.

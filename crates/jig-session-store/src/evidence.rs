@@ -11,8 +11,8 @@ use jig_session_schema::event::Event;
 use jig_session_schema::row::{Row, Source};
 use jig_session_schema::status::{StateFrom, Status};
 use jig_session_schema::time::Timestamp;
-use jig_session_store::Session;
 
+use crate::entry::Session;
 use crate::view;
 
 /// Corrects the rows of sessions whose hooks may have missed something.
@@ -39,7 +39,7 @@ fn of_row(row: &Row) -> Option<Status> {
 }
 
 /// A document as its agent's own evidence corrects it; `None` where there is nothing to correct.
-pub(crate) fn corrected(status: &Status) -> Option<Status> {
+pub fn corrected(status: &Status) -> Option<Status> {
     let agent = named(status.agent_name().as_str())?;
     let evidence = agent.evidence?;
     let path = path(agent, &evidence.place, status)?;
@@ -52,7 +52,7 @@ pub(crate) fn corrected(status: &Status) -> Option<Status> {
 }
 
 /// Whether a state comes from hooks, or from what was read in their place.
-pub(crate) fn is_hooks(from: &StateFrom) -> bool {
+pub fn is_hooks(from: &StateFrom) -> bool {
     from.hook_event().is_some() || *from == StateFrom::RECORD || *from == StateFrom::TRANSCRIPT
 }
 
@@ -87,7 +87,7 @@ fn tail(path: &Path, since: Option<Timestamp>) -> Option<Vec<u8>> {
 }
 
 /// What an agent has written down of the model, the tokens and the cost of a session.
-pub(crate) fn figures(agent: &Agent, status: &Status) -> Vec<Event> {
+pub fn figures(agent: &Agent, status: &Status) -> Vec<Event> {
     let read = agent.figures.and_then(|figures| {
         let bytes = tail(&path(agent, &figures.place, status)?, None)?;
         Some((figures.read)(&bytes))
