@@ -115,6 +115,8 @@ formats! {
     "king-metrics.v1" KingMetrics, "`king metrics --json`: figures of the call logs", document, crate::king_documents::KingMetrics;
     "king-dismiss.v1" KingDismiss, "`king dismiss --json`: the card that was removed", document, crate::king_documents::KingDismiss;
     "bus-result.v1" BusResult, "`bus --json`: the result of an action on the session bus", lines, crate::bus_result::BusResult;
+    "fleet.v1" FleetSession, "A live session as its machine shares it through a broker", document, crate::fleet::FleetSession;
+    "fleet-machine.v1" FleetMachine, "A machine that shares its sessions through a broker", document, crate::fleet::FleetMachine;
     "error.v1" ErrorDocument, "The error of a command, with `--json`", document, crate::error::ErrorDocument;
 }
 

@@ -39,6 +39,7 @@ mod context_detail;
 pub mod documents;
 pub mod error;
 pub mod event;
+pub mod fleet;
 pub mod formats;
 pub mod hooks;
 pub mod invisible;

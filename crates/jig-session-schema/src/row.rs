@@ -42,7 +42,7 @@ record! {
         seed updated_at: Option<Timestamp> = "updatedAt",
         /// Which format the row is from.
         needed source: Source = "source",
-        /// The host it was read on with `--on`; null for this machine.
+        /// The host it was read on with `--on`, or that shared it for `--fleet`; null for this machine.
         seed host: Option<String> = "host",
         /// The file.
         needed path: String = "path",
@@ -50,6 +50,20 @@ record! {
         needed verdict: Verdict = "verdict",
         /// Why the verdict is what it is.
         seed detail: Option<Detail> = "detail",
+        /// Whose word the row is, when it came through a broker.
+        added reported: Option<Reported> = "reported",
+    }
+}
+
+record! {
+    /// Whose word a row is that came through a broker, and when it was given.
+    pub struct Reported {
+        /// The machine.
+        required by: String = "by",
+        /// When, by that machine's clock.
+        seed at: Option<Timestamp> = "at",
+        /// The verdict as that machine judged it.
+        needed verdict: Verdict = "verdict",
     }
 }
 
@@ -128,6 +142,8 @@ open_words! {
         TWO_PROCESSES = "two processes",
         /// The row's host does not answer any more: the row is what it said last.
         UNREACHABLE = "unreachable",
+        /// Another machine's word, through a broker: whose and when is in `reported`.
+        REPORTED = "reported",
         /// The process table could not be asked.
         PROBE_FAILED = "probe failed",
     }
@@ -168,6 +184,8 @@ open_words! {
         UNREADABLE = "unreadable",
         /// The host did not answer.
         UNREACHABLE = "unreachable",
+        /// The host's clock is off.
+        CLOCK = "clock",
     }
 }
 
@@ -199,6 +217,7 @@ impl Row {
             path,
             verdict,
             detail,
+            reported: None,
             unknown: crate::shape::Unknown::default(),
         }
     }

@@ -29,6 +29,22 @@ pub struct Session {
 }
 
 impl Session {
+    /// A session of another machine: its row is all that is known of it here, and there is no file of it.
+    #[must_use]
+    pub fn elsewhere(row: Row) -> Self {
+        Self {
+            row,
+            process: None,
+            terminal_from: None,
+            tmux_socket: None,
+            publisher: None,
+            visible: true,
+            exited: false,
+            stamp: Stamp { inode: 0, size: 0, modified_ns: 0 },
+            local: false,
+        }
+    }
+
     /// What the file says about the process that wrote it.
     #[must_use]
     pub fn record(&self) -> Record<'_> {

@@ -43,6 +43,15 @@ impl View {
         Self { at, sessions, order, problems }
     }
 
+    /// The same with the rows and problems of other machines.
+    #[must_use]
+    pub fn with(mut self, rows: impl IntoIterator<Item = Row>, problems: impl IntoIterator<Item = Problem>) -> Self {
+        self.sessions.extend(rows.into_iter().map(Session::elsewhere));
+        self.order = by_urgency(self.sessions.iter().map(|session| &session.row));
+        self.problems.extend(problems);
+        self
+    }
+
     /// The sessions that are listed; with `all`, every one.
     pub fn listed(&self, all: bool) -> impl Iterator<Item = &Session> {
         let shown = if all { None } else { Some(listed(&self.sessions, self.at)) };

@@ -84,6 +84,8 @@ enum Command {
     Bus(commands::bus::Args),
     /// Serve the session bus as an MCP server on stdio
     Mcp(commands::mcp::Args),
+    /// Share this machine's sessions through a broker
+    Fleet(commands::fleet::Args),
     /// Print what makes a shell complete the command line
     Completions(commands::completions::Args),
     /// Print a command's manual page
@@ -143,6 +145,7 @@ fn without_document(command: &Command) -> Option<&'static str> {
         Command::Host(_) => Some("it speaks the bridge's lines: leave --json out"),
         Command::Run(_) => Some("the output is the program's: give --json to it, behind its name"),
         Command::Mcp(_) => Some("it speaks MCP: leave --json out"),
+        Command::Fleet(_) => Some("it shares until it is stopped: ls --fleet --json has the rows"),
         Command::Completions(_) => Some("it prints a shell's script"),
         Command::Man(_) => Some("it prints a manual page"),
         Command::Metrics(_) => Some("it prints Prometheus' text format: ls --json has the rows"),
@@ -214,6 +217,7 @@ fn dispatch(command: &Command, app: &App) -> Outcome {
         Command::Bulk(args) => commands::bulk::run(args, app),
         Command::King(args) => commands::king::run(args, app),
         Command::Bus(args) => commands::bus::run(args, app),
+        Command::Fleet(args) => commands::fleet::run(args, app),
         Command::Mcp(args) => commands::mcp::run(args, app),
         Command::Completions(args) => commands::completions::run(args, app),
         Command::Man(args) => commands::man::run(args, app, Cli::command()),

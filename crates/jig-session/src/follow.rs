@@ -7,6 +7,7 @@ use jig_session_schema::limits::POLL_INTERVAL;
 use jig_session_store::{Hints, Nudge, Store};
 
 use crate::app::App;
+use crate::elsewhere::{Elsewhere, Followed};
 use crate::failure::Failure;
 use crate::view::{self, View};
 
@@ -21,18 +22,34 @@ pub(crate) struct Follow<'a> {
     machine: Machine,
     looked: Option<Instant>,
     told: bool,
+    elsewhere: Option<Followed>,
 }
 
 impl<'a> Follow<'a> {
     pub(crate) fn new(app: &'a App) -> Self {
         let store = view::store(app);
         let hints = Hints::new(&store.folders());
-        Self { app, store, hints, machine: Machine::new(), looked: None, told: false }
+        Self { app, store, hints, machine: Machine::new(), looked: None, told: false, elsewhere: None }
     }
 
     /// The same, and nothing is said on stderr: the screen is somebody's.
     pub(crate) fn quiet(mut self) -> Self {
         self.told = true;
+        self
+    }
+
+    /// The same, and the sessions of other machines among this one's, as soon as they have been told.
+    pub(crate) fn with(self, elsewhere: Elsewhere, all: bool) -> Result<Self, Failure> {
+        let followed = elsewhere.follow(self.app, all, &self.hints.nudge())?;
+        if let Some(followed) = &followed {
+            followed.settle();
+        }
+        Ok(self.beside(followed))
+    }
+
+    /// The same, and what these machines say, whenever they say it.
+    pub(crate) fn beside(mut self, elsewhere: Option<Followed>) -> Self {
+        self.elsewhere = elsewhere;
         self
     }
 
@@ -52,7 +69,9 @@ impl<'a> Follow<'a> {
         let now = self.app.now();
         let look = self.store.look_again(&Probes::new(&self.machine), now.epoch_ms());
         self.looked = Some(Instant::now());
-        Ok(View::of(look?, now, &view::marks(self.app)))
+        let view = View::of(look?, now, &view::marks(self.app));
+        let Some(theirs) = self.elsewhere.as_ref().map(Followed::look) else { return Ok(view) };
+        Ok(view.with(theirs.rows, theirs.problems))
     }
 
     /// Waits for a notice, for the poll, or until `deadline`; then it is time to look.

@@ -2,10 +2,12 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read the files that they made"))]
 
 mod app;
+mod broker;
 mod cli;
 mod closed;
 mod commands;
 mod duration;
+mod elsewhere;
 mod failure;
 mod follow;
 mod manual;

@@ -1,10 +1,11 @@
 //! The only place that rows come from: every reading command gets its rows here; none opens a folder itself.
 
 use jig_session_liveness::{Machine, Probes};
-use jig_session_store::{Marks, Store};
+use jig_session_store::{Hints, Marks, Store};
 pub(crate) use jig_session_store::{Narrow, View, document, status};
 
 use crate::app::App;
+use crate::elsewhere::{Elsewhere, Followed};
 use crate::failure::Failure;
 
 /// Looks at both folders once.
@@ -13,6 +14,18 @@ pub(crate) fn load(app: &App) -> Result<View, Failure> {
     let machine = Machine::new();
     let look = store.look(&Probes::new(&machine))?;
     Ok(View::of(look, app.now(), &marks(app)))
+}
+
+/// The same, with the sessions of other machines among this one's.
+pub(crate) fn load_with(app: &App, elsewhere: Elsewhere) -> Result<View, Failure> {
+    let nobody = Hints::new(&[]).nudge();
+    let followed = elsewhere.follow(app, false, &nobody)?;
+    if let Some(followed) = &followed {
+        followed.settle();
+    }
+    let view = load(app)?;
+    let Some(theirs) = followed.as_ref().map(Followed::look) else { return Ok(view) };
+    Ok(view.with(theirs.rows, theirs.problems))
 }
 
 /// The marks of what a person has seen.

@@ -7,6 +7,8 @@ use jig_session_store::by_urgency;
 
 use super::filter::FilterArgs;
 use crate::app::App;
+use crate::broker::FleetArgs;
+use crate::elsewhere::Elsewhere;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::on::{self, OnArgs};
 use crate::view;
@@ -21,12 +23,16 @@ pub(crate) struct Args {
     filter: FilterArgs,
     #[command(flatten)]
     on: OnArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
     let on = args.on.open(app)?;
-    let view = view::load(app)?;
+    // A broker has told its part in one answer, as the folder has.
+    let elsewhere = Elsewhere::open(None, &args.fleet, app)?;
+    let view = view::load_with(app, elsewhere)?;
     let at = view.at;
     let (mut rows, mut problems) = view.into_listed(args.all);
     if let Some(on) = on {

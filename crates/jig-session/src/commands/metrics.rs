@@ -5,6 +5,8 @@ use jig_session_schema::row::Row;
 
 use super::filter::FilterArgs;
 use crate::app::App;
+use crate::broker::FleetArgs;
+use crate::elsewhere::Elsewhere;
 use crate::failure::{Exit, Outcome};
 use crate::view;
 
@@ -15,10 +17,12 @@ pub(crate) struct Args {
     machine: Option<String>,
     #[command(flatten)]
     filter: FilterArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
-    let view = view::load(app)?;
+    let view = view::load_with(app, Elsewhere::open(None, &args.fleet, app)?)?;
     let mut narrow = args.filter.narrow();
     let rows: Vec<&Row> = view.listed(false).map(|session| &session.row).filter(|row| narrow.takes(row)).collect();
     let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod filter;
+pub(crate) mod fleet;
 pub(crate) mod hook;
 pub(crate) mod hooks;
 pub(crate) mod host;

@@ -4,6 +4,8 @@ use jig_session_export::statusline::{Host, line, summary};
 
 use super::filter::FilterArgs;
 use crate::app::App;
+use crate::broker::FleetArgs;
+use crate::elsewhere::Elsewhere;
 use crate::failure::{Exit, Outcome};
 use crate::view;
 
@@ -20,11 +22,14 @@ pub(crate) struct Args {
     names: usize,
     #[command(flatten)]
     filter: FilterArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 /// A status bar shows what it gets, and nothing is wrong with it when a file is: a failure is a note on stderr.
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
-    let view = match view::load(app) {
+    let elsewhere = Elsewhere::open(None, &args.fleet, app);
+    let view = match elsewhere.and_then(|elsewhere| view::load_with(app, elsewhere)) {
         Ok(view) => view,
         Err(failure) => {
             app.note(&failure.to_string());

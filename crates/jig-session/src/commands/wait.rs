@@ -12,6 +12,8 @@ use jig_session_store::is_live;
 
 use super::filter::FilterArgs;
 use crate::app::App;
+use crate::broker::FleetArgs;
+use crate::elsewhere::Elsewhere;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::follow::Follow;
 use crate::select;
@@ -31,6 +33,8 @@ pub(crate) struct Args {
     timeout: Option<Duration>,
     #[command(flatten)]
     filter: FilterArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -41,7 +45,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     let deadline = args.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     view::note_ignored(app);
-    let mut follow = Follow::new(app);
+    let mut follow = Follow::new(app).with(Elsewhere::open(None, &args.fleet, app)?, false)?;
     let (mut at, mut looked_in);
     let mut rows = loop {
         // Asked before the look: a folder that is moved between the two counts as moved.

@@ -22,8 +22,11 @@ use jig_session_schema::shape::Named;
 use jig_session_store::Nudge;
 
 use crate::app::App;
+use crate::broker::FleetArgs;
 use crate::commands::{king, live, request};
+use crate::elsewhere::Elsewhere;
 use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::on::OnArgs;
 use crate::view;
 
 /// The pause between two looks at the panes: each starts tmux twice.
@@ -41,16 +44,21 @@ pub(crate) struct Args {
     /// Begin with this filter, as it is typed behind /: words, state:busy, agent:claude, repo:shop
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
+    #[command(flatten)]
+    on: OnArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
     let board = Board::new(app.places().home).filtered(&args.filter.join(" "));
+    let elsewhere = Elsewhere::open(Some(&args.on), &args.fleet, app)?;
     let all = args.all;
     let app = app.clone();
     let color = app.color;
     let end = terminal::run(board, color, |feed| {
-        let mut hands = Hands::start(app, Arc::new(feed), all, true);
+        let mut hands = Hands::start(app, Arc::new(feed), (all, elsewhere), true);
         Box::new(move |action| hands.act(action))
     });
     match end {
@@ -128,7 +136,10 @@ pub(crate) fn eyes(app: &App) -> OpenEyes {
     let app = app.clone();
     Box::new(move || {
         let (sender, events) = channel();
-        Box::new(PanelEyes { hands: Hands::start(app.clone(), Arc::new(sender), false, false), events })
+        Box::new(PanelEyes {
+            hands: Hands::start(app.clone(), Arc::new(sender), (false, Elsewhere::default()), false),
+            events,
+        })
     })
 }
 
@@ -159,10 +170,10 @@ struct Hands {
 }
 
 impl Hands {
-    fn start(app: App, outlet: Arc<dyn Outlet>, all: bool, with_bus: bool) -> Self {
+    fn start(app: App, outlet: Arc<dyn Outlet>, sessions: (bool, Elsewhere), with_bus: bool) -> Self {
         let shared = Shared { app: Arc::new(app), outlet, wanted: Arc::default() };
         let (panes, look) = channel();
-        let mut nudges = vec![sessions::start(&shared, all)];
+        let mut nudges = vec![sessions::start(&shared, sessions.0, sessions.1)];
         if with_bus {
             nudges.push(bus::start(&shared));
         }

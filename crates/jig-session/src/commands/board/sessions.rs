@@ -15,16 +15,21 @@ use jig_session_store::{Nudge, Session};
 use super::Shared;
 use crate::app::App;
 use crate::commands::{explain, king};
+use crate::elsewhere::Elsewhere;
 use crate::follow::Follow;
 use crate::view::{self, View};
 
 /// Starts looking; what it gives has it look at once.
-pub(super) fn start(shared: &Shared, all: bool) -> Nudge {
+pub(super) fn start(shared: &Shared, all: bool, elsewhere: Elsewhere) -> Nudge {
     let shared = shared.clone();
     let (sender, receiver) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let mut follow = Follow::new(&shared.app).quiet();
         let _ = sender.send(follow.nudge());
+        match elsewhere.follow(&shared.app, all, &follow.nudge()) {
+            Ok(followed) => follow = follow.beside(followed),
+            Err(failure) => shared.say(failure.message),
+        }
         let mut eye = Eye::new(all);
         let mut before = None;
         let mut opened_before = None;
@@ -89,11 +94,16 @@ impl Eye {
         // What ended is forgotten with it.
         self.details = details;
         let owned = |ids: Vec<&str>| ids.into_iter().map(str::to_owned).collect();
-        let problems = match view.problems.len() {
-            0 => Vec::new(),
-            1 => vec!["1 entry gives no session: jig-session doctor says why".to_owned()],
-            count => vec![format!("{count} entries give no session: jig-session doctor says why")],
-        };
+        let (of_files, of_hosts): (Vec<_>, Vec<_>) = view.problems.iter().partition(|problem| problem.path.is_some());
+        let mut problems: Vec<String> = of_hosts
+            .iter()
+            .map(|problem| format!("{}: {}", problem.host.as_deref().unwrap_or_default(), problem.message))
+            .collect();
+        match of_files.len() {
+            0 => {}
+            1 => problems.push("1 entry gives no session: jig-session doctor says why".to_owned()),
+            count => problems.push(format!("{count} entries give no session: jig-session doctor says why")),
+        }
         Sessions { at: None, entries, pinned: owned(layout.pinned()), order: owned(layout.order()), problems }
     }
 

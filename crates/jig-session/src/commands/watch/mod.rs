@@ -7,7 +7,6 @@ mod program_status;
 use std::time::{Duration, Instant};
 
 use jig_session_export::notices::{Notices, Rules, Transition};
-use jig_session_remote::Fleet;
 use jig_session_schema::row::{Problem, Row};
 use jig_session_schema::time::Timestamp;
 use jig_session_store::{Change, Tracker, Why};
@@ -18,10 +17,12 @@ use self::lines::OutputLine;
 use self::program_status::ProgramStatus;
 use super::filter::FilterArgs;
 use crate::app::App;
+use crate::broker::FleetArgs;
 use crate::duration;
+use crate::elsewhere::{Elsewhere, Followed};
 use crate::failure::{Failure, Outcome};
 use crate::follow::Follow;
-use crate::on::{On, OnArgs};
+use crate::on::OnArgs;
 use crate::view::{self, Narrow, View};
 
 #[derive(clap::Args, Debug)]
@@ -36,6 +37,8 @@ pub(crate) struct Args {
     filter: FilterArgs,
     #[command(flatten)]
     on: OnArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
     #[command(flatten)]
     notices: NoticeArgs,
 }
@@ -79,7 +82,7 @@ impl NoticeArgs {
 }
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
-    let on = args.on.open(app)?;
+    let elsewhere = Elsewhere::open(Some(&args.on), &args.fleet, app)?;
     app.end_with_reader();
     view::note_ignored(app);
     let mut follow = Follow::new(app);
@@ -91,10 +94,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         status: args.program_status.then(ProgramStatus::start).transpose()?,
         outlets: Outlets::open(app, args.notices.exec.as_deref(), args.notices.notify)?,
         notices: Notices::new(args.notices.rules()),
-        fleet: on.map(|on| {
-            let nudge = follow.nudge();
-            on.follow(args.all, move || nudge.now())
-        }),
+        elsewhere: elsewhere.follow(app, args.all, &follow.nudge())?,
         ready: false,
     };
     let mut trouble = None;
@@ -103,9 +103,9 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         watch.look(&first)?;
         first.at
     };
-    if let Some(fleet) = &watch.fleet {
+    if let Some(elsewhere) = &watch.elsewhere {
         // What other machines have to say is told before everything that was there counts as told.
-        fleet.settle(On::limit());
+        elsewhere.settle();
         let again = follow.look()?;
         watch.look(&again)?;
         at = again.at;
@@ -142,14 +142,14 @@ struct Watch<'a> {
     status: Option<ProgramStatus>,
     outlets: Outlets,
     notices: Notices,
-    fleet: Option<Fleet>,
+    elsewhere: Option<Followed>,
     /// Everything that was there has been told.
     ready: bool,
 }
 
 impl Watch<'_> {
     fn look(&mut self, view: &View) -> Result<(), Failure> {
-        let theirs = self.fleet.as_ref().map(Fleet::look).unwrap_or_default();
+        let theirs = self.elsewhere.as_ref().map(Followed::look).unwrap_or_default();
         let listed = view.listed(self.all).map(|session| &session.row).chain(&theirs.rows);
         // A session that no longer matches is told one last time, so that its line says what it does now.
         let (followed, matching): (Vec<Row>, Vec<bool>) = listed
