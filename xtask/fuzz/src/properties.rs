@@ -27,10 +27,10 @@ use jig_session_view::sanitise::{clean, clean_lines, escape_json};
 use jig_session_view::table::{fit, wrap};
 
 /// A target's name and what is done with an input.
-pub type Target = (&'static str, fn(&[u8]));
+pub(crate) type Target = (&'static str, fn(&[u8]));
 
 /// Every target. `planted` holds a fault on purpose: a fuzzer that does not find it finds nothing.
-pub const TARGETS: &[Target] = &[
+pub(crate) const TARGETS: &[Target] = &[
     ("status", status),
     ("card", |data| again(data, KingStatus::read, KingStatus::scan)),
     ("request", request),
@@ -95,6 +95,9 @@ fn request(data: &[u8]) {
     let _ = belongs::in_requests("a.json", data);
 }
 
+/// The first byte chooses the agent by its place in [`agents::ALL`], the second the event by its place among the agent's
+/// meanings, and the rest is the payload. Both go round, so that no input is without a meaning; a new agent in the middle
+/// of the list makes other agents' payloads of the seeds, which is as good.
 fn hook(data: &[u8]) {
     let [agent, event, rest @ ..] = data else { return };
     let agent = agents::ALL[usize::from(*agent) % agents::ALL.len()];
