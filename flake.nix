@@ -16,6 +16,7 @@
           src = self;
           cargoLock.lockFile = ./Cargo.lock;
           cargoBuildFlags = [ "--package" "jig-session" ];
+          buildFeatures = [ "fleet" ];
           # The tests drive tmux, strace and real agents: `cargo xtask test` runs them.
           doCheck = false;
           meta = {

@@ -1,5 +1,5 @@
 //! `cargo xtask e2e pi [SUITE...]` and `cargo xtask e2e agents [AGENT...]`: the built program against real agents and a
-//! scripted model on loopback.
+//! scripted model on loopback. `cargo xtask e2e fleet [PART...]`: against a real broker.
 //!
 //! They come from the npm registry by the committed lock files in `tests/pi/` and `tests/agents/`, into the target
 //! folder, once for each change of a lock file. Where they cannot be had the task says `SKIPPED` and why; in CI that is
@@ -20,15 +20,19 @@ const PROGRAMS: &[(&str, &str)] = &[("npm", "--version"), ("python3", "--version
 
 pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     let (which, suites) = args.split_first().map_or(("", args), |(which, suites)| (which.as_str(), suites));
-    if !matches!(which, "pi" | "agents") {
-        bail!("which agents? cargo xtask e2e pi [SUITE...], cargo xtask e2e agents [AGENT...]");
+    if !matches!(which, "pi" | "agents" | "fleet") {
+        bail!("which suites? cargo xtask e2e pi [SUITE...], e2e agents [AGENT...], e2e fleet [PART...]");
     }
-    if let Some(why) = unavailable() {
+    if let Some(why) = unavailable(which) {
         return skip(which, &why);
     }
-    let built = run(&mut cargo(&["build", "--quiet", "-p", "jig-session"]), |_| true)?;
+    let features = if which == "fleet" { &["--features", "fleet"][..] } else { &[] };
+    let built = run(cargo(&["build", "--quiet", "-p", "jig-session"]).args(features), |_| true)?;
     if !built.status.success() {
         bail!("the program does not build");
+    }
+    if which == "fleet" {
+        return fleet(suites);
     }
     if which == "agents" {
         return match agents() {
@@ -48,6 +52,17 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     }
     say(&format!("{passed} passed"));
     Ok(ended(good))
+}
+
+/// Many machines and a real broker on loopback.
+fn fleet(parts: &[String]) -> anyhow::Result<ExitCode> {
+    // Other suites build the program without the feature.
+    let program = target().join("fleet/jig-session");
+    fs::create_dir_all(program.parent().context("a folder")?)?;
+    fs::copy(target().join("debug/jig-session"), &program).context("cannot copy the program")?;
+    let mut suite = Command::new("python3");
+    suite.arg(root().join("tests/fleet/run.py")).arg("--program").arg(&program).args(parts);
+    Ok(ended(run(&mut suite, |_| true)?.status.success()))
 }
 
 /// Runs the suites of a folder against what is installed: whether they passed, and how many.
@@ -74,7 +89,12 @@ fn skip(which: &str, why: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// Why the suites cannot run on this machine at all.
-fn unavailable() -> Option<String> {
+fn unavailable(which: &str) -> Option<String> {
+    if which == "fleet" {
+        let there = |program: &str| Command::new(program).arg("-h").output().is_ok();
+        let lacks = ["mosquitto", "mosquitto_pub", "openssl", "python3"].into_iter().find(|program| !there(program));
+        return lacks.map(|program| format!("there is no {program} on the PATH"));
+    }
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Some("the lock files name Node for 64-bit Linux on x86 only".into());
     }

@@ -43,7 +43,7 @@ const TASKS: &[Task] = &[
     ),
     ("pictures", "draw docs/pictures from the program itself, or --check them", pictures::run_all),
     ("plugins", "write the plugins of agents from the table of agents, or --check them", plugins::run_all),
-    ("e2e", "the program against real agents: pi, or agents for the others", e2e::run_all),
+    ("e2e", "the program against what is real: pi, the other agents, or a broker (fleet)", e2e::run_all),
 ];
 
 fn main() -> anyhow::Result<ExitCode> {

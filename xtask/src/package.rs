@@ -39,6 +39,7 @@ pub(crate) fn check() -> anyhow::Result<Tally> {
 fn static_program() -> anyhow::Result<PathBuf> {
     let folder = target().join("static");
     let mut command = cargo(&["build", "--quiet", "--locked", "--profile", "dist", "--target", TARGET, "-p", NAME]);
+    command.args(["--features", "fleet"]);
     command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", "-C target-feature=+crt-static");
     done(&mut command)?;
     Ok(folder.join(TARGET).join("dist").join(NAME))

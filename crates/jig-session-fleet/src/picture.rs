@@ -54,6 +54,8 @@ pub struct Picture {
 #[derive(Debug, Default)]
 struct Machine {
     said: Option<FleetMachine>,
+    /// It was told of since the connection began, which it is after its sessions.
+    told: bool,
     /// Another one is connected under the same name.
     twin: bool,
     sessions: BTreeMap<String, Held>,
@@ -66,7 +68,7 @@ struct Machine {
 #[derive(Debug)]
 struct Held {
     session: FleetSession,
-    /// Told since the connection began; the others go when all has been told.
+    /// Told since the connection began; the others go when all of the machine has been told.
     told: bool,
 }
 
@@ -82,19 +84,20 @@ impl Picture {
     /// The connection stands, and the broker begins to tell what it holds.
     pub fn connected(&mut self) {
         (self.ready, self.caught_up, self.lost) = (false, false, None);
-        for held in self.machines.values_mut().flat_map(|machine| machine.sessions.values_mut()) {
-            held.told = false;
+        for machine in self.machines.values_mut() {
+            machine.told = false;
+            machine.sessions.values_mut().for_each(|held| held.told = false);
         }
     }
 
-    /// The broker has told all that it holds: what it did not tell again is not there any more.
+    /// The broker has told all that it holds. A session that was not told again is not there any more, if its machine
+    /// was: a broker that was started again may have forgotten both, and the machine will say it once more.
     pub fn told(&mut self) {
         self.ready = true;
-        self.machines.retain(|_, machine| {
-            machine.sessions.retain(|_, held| held.told);
-            machine.said.is_some() || !machine.sessions.is_empty()
-        });
-        self.sessions = self.machines.values().map(|machine| machine.sessions.len()).sum();
+        for machine in self.machines.values_mut().filter(|machine| machine.told) {
+            self.sessions -= machine.forget();
+        }
+        self.machines.retain(|_, machine| machine.said.is_some() || !machine.sessions.is_empty());
     }
 
     /// The connection is lost: what was said stays, and is known to be old.
@@ -145,6 +148,11 @@ impl Picture {
         // The Last Will holds the time of the connection, not its own.
         if said.online {
             machine.clock(said.at, received.retained, now, true);
+        }
+        machine.told = true;
+        // A Last Will is of a machine that had no time to tell all.
+        if self.ready && said.online {
+            self.sessions -= machine.forget();
         }
         machine.said = Some(said);
     }
@@ -208,7 +216,7 @@ impl Picture {
             let fresh = self.lost.is_none() && online;
             for (file, held) in &machine.sessions {
                 let mut row = reduce::row(name, &self.topics.session(name, file), &held.session, fresh);
-                if self.ready && !held.told {
+                if !held.told {
                     row.detail = Some(Detail::UNREACHABLE);
                 }
                 look.rows.push(row);
@@ -237,6 +245,13 @@ impl Picture {
 }
 
 impl Machine {
+    /// Forgets the sessions that were not told again; how many they are.
+    fn forget(&mut self) -> usize {
+        let before = self.sessions.len();
+        self.sessions.retain(|_, held| held.told);
+        before - self.sessions.len()
+    }
+
     fn cannot_read(&mut self, name: &str, why: String) {
         if self.unreadable.len() < UNREADABLE {
             self.unreadable.insert(name.to_owned(), why);
@@ -367,8 +382,18 @@ mod tests {
         told.said("p/v1/a/s/x", &session("x", 0), true);
         told.0.told();
         assert_eq!(told.rows(), ["a/x reported"]);
-        // Back, and it does not: it went meanwhile.
+        // Back, and the broker has forgotten all: nothing is known anew until the machine says it.
         told.0.connected();
+        told.0.told();
+        assert_eq!(told.rows(), ["a/x unreachable"]);
+        told.said("p/v1/a/s/y", &session("y", 0), false);
+        told.said("p/v1/a/online", &machine(false, "1", 0), false);
+        assert_eq!(told.rows(), ["a/x unreachable", "a/y unreachable"]);
+        told.said("p/v1/a/online", &machine(true, "1", 0), false);
+        assert_eq!(told.rows(), ["a/y reported"]);
+        // Back, and the broker holds the machine and not the session: it went meanwhile.
+        told.0.connected();
+        told.said("p/v1/a/online", &machine(true, "1", 0), true);
         told.0.told();
         assert_eq!(told.rows(), [""; 0]);
         told.said("p/v1/a/s/x", &session("x", 0), false);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use jig_session_schema::fleet::{FleetMachine, FleetSession};
 use jig_session_schema::row::{Row, Source as RowSource};
 use jig_session_schema::time::Timestamp;
-use rumqttc::{Client, Connection, Event, LastWill, Packet, QoS};
+use rumqttc::{Client, Connection, Event, LastWill, Packet, QoS, SubscribeFilter};
 
 use crate::address::Address;
 use crate::connect::{self, Access, ConnectError, Pauses};
@@ -141,11 +141,12 @@ impl Sharer<'_> {
                 self.answered = 0;
                 self.beat = None;
                 self.outbox.connected();
-                // Only once: what we send ourselves need not come back.
+                // Only until the broker has told all: what we send ourselves need not come back. It answers in order, so
+                // that the second answer comes after all that belongs to the first.
                 let own = [self.topics.session(self.name, "+"), self.topics.machine(self.name)];
-                for pattern in own {
-                    let _ = self.client.try_subscribe(pattern, QoS::AtMostOnce);
-                }
+                let own = own.map(|pattern| SubscribeFilter::new(pattern, QoS::AtMostOnce));
+                let _ = self.client.try_subscribe_many(own);
+                let _ = self.client.try_subscribe(self.topics.machine(self.name), QoS::AtMostOnce);
             }
             Word::Taken => {
                 self.answered += 1;
@@ -177,13 +178,6 @@ impl Sharer<'_> {
 
     /// Sends what is due; how long nothing more is.
     fn send(&mut self, now: Timestamp) -> Duration {
-        if self.beat.is_none_or(|beat| beat.elapsed() >= BEAT) {
-            let said = self.said.clone().at(now).online(true).sessions(Some(self.outbox.len() as u64));
-            if !self.publish(self.topics.machine(self.name), payload(&said)) {
-                return FULL;
-            }
-            self.beat = Some(Instant::now());
-        }
         let mut full = false;
         for (name, session) in self.outbox.due(now.epoch_ms()) {
             let bytes = session.map(|session| payload(&session.at(now))).unwrap_or_default();
@@ -194,6 +188,14 @@ impl Sharer<'_> {
         }
         if full {
             return FULL;
+        }
+        // After the sessions: once a machine says that it is there, all of its sessions have been told.
+        if self.beat.is_none_or(|beat| beat.elapsed() >= BEAT) {
+            let said = self.said.clone().at(now).online(true).sessions(Some(self.outbox.len() as u64));
+            if !self.publish(self.topics.machine(self.name), payload(&said)) {
+                return FULL;
+            }
+            self.beat = Some(Instant::now());
         }
         let next = self.outbox.next_ms(now.epoch_ms()).map(|ms| Duration::from_millis(ms.unsigned_abs()));
         let beat = self.beat.map_or(Duration::ZERO, |beat| BEAT.saturating_sub(beat.elapsed()));

@@ -125,9 +125,13 @@ pub fn is_stopped(row: &Row) -> bool {
     row.verdict.is_alive() && row.detail == Some(Detail::STOPPED)
 }
 
-/// Nothing proves that the session's process is the one that runs.
+/// Nothing proves that the session's process is the one that runs. Of a machine that is connected its own proof counts.
 fn is_doubtful(row: &Row) -> bool {
-    !matches!(row.verdict, Verdict::Alive)
+    let verdict = match &row.reported {
+        Some(reported) if row.detail == Some(Detail::REPORTED) => reported.verdict,
+        _ => row.verdict,
+    };
+    !matches!(verdict, Verdict::Alive)
 }
 
 /// Since when the row's state is what it is.

@@ -66,6 +66,7 @@ const STEPS: &[Step] = &[
     ("pictures", || whole("cargo xtask pictures --check", xtask(&["pictures", "--check"]))),
     ("faults", || whole("cargo xtask faults --short", xtask(&["faults", "--short"]))),
     ("pi", || whole("cargo xtask e2e pi", xtask(&["e2e", "pi"]))),
+    ("fleet", || whole("cargo xtask e2e fleet", xtask(&["e2e", "fleet"]))),
     ("agents", || whole("cargo xtask e2e agents", xtask(&["e2e", "agents"]))),
 ];
 

@@ -19,6 +19,9 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("faketime", "faketime"),
     ("ssh", "openssh-client"),
     ("sshd", "openssh-server"),
+    ("mosquitto", "mosquitto"),
+    ("mosquitto_pub", "mosquitto-clients"),
+    ("openssl", "openssl"),
 ];
 
 /// With `CI` set installs what is missing; elsewhere names it with the command.

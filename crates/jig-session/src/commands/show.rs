@@ -7,6 +7,8 @@ use jig_session_schema::time::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::broker::FleetArgs;
+use crate::elsewhere::Elsewhere;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::on::{self, On, OnArgs};
 use crate::{select, view};
@@ -20,6 +22,8 @@ pub(crate) struct Args {
     session: String,
     #[command(flatten)]
     on: OnArgs,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 /// What of the file stands among the facts or in the tables; `*` is any index of a list. The rest is printed below.
@@ -36,7 +40,8 @@ const DETAIL: &str = "contextDetail";
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
     let on = args.on.open(app)?;
-    let view = view::load(app)?;
+    let elsewhere = Elsewhere::open(None, &args.fleet, app)?;
+    let view = view::load_with(app, elsewhere)?;
     let own = select::pick(app, &view, &args.session);
     let show = match on {
         None => Ok((own?.row.clone(), None)),
@@ -44,6 +49,11 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     }?;
     let (row, document) = match show {
         (row, Some(document)) => (row, document),
+        // Of a session that came through a broker the row is all there is.
+        (row, None) if row.host.is_some() => {
+            let document = row.to_document();
+            (row, document)
+        }
         (row, None) => {
             let document = view::document(&row)?;
             (row, document)
