@@ -14,8 +14,12 @@ use jig_session_schema::shape::Side;
 use serde_json::{Map, Value, json};
 
 /// The pages, and the formats whose records their tables describe; none named: all.
-const PAGES: [(&str, &[&str]); 3] =
-    [("event-v1.md", &["event.v1"]), ("bridge-v1.md", &["bridge.v1"]), ("documents-v1.md", &[])];
+const PAGES: [(&str, &[&str]); 4] = [
+    ("event-v1.md", &["event.v1"]),
+    ("bridge-v1.md", &["bridge.v1"]),
+    ("documents-v1.md", &[]),
+    ("fleet-v1.md", &["fleet.v1", "fleet-machine.v1"]),
+];
 
 fn path(page: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/contract").join(page)

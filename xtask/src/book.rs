@@ -26,6 +26,7 @@ const CHAPTERS: &[(&str, &[&str])] = &[
             "panes.md",
             "bars.md",
             "machines.md",
+            "fleet.md",
             "bus.md",
             "skill.md",
             "platform.md",
@@ -33,7 +34,7 @@ const CHAPTERS: &[(&str, &[&str])] = &[
     ),
     (
         "For authors of readers",
-        &["readers.md", "drift.md", "contract/status-v1.md", "contract/documents-v1.md", "contract/live-v1.md"],
+        &["readers.md", "drift.md", "contract/status-v1.md", "contract/documents-v1.md", "contract/live-v1.md", "contract/fleet-v1.md"],
     ),
     (
         "For authors of publishers",
