@@ -34,7 +34,14 @@ const CHAPTERS: &[(&str, &[&str])] = &[
     ),
     (
         "For authors of readers",
-        &["readers.md", "drift.md", "contract/status-v1.md", "contract/documents-v1.md", "contract/live-v1.md", "contract/fleet-v1.md"],
+        &[
+            "readers.md",
+            "drift.md",
+            "contract/status-v1.md",
+            "contract/documents-v1.md",
+            "contract/live-v1.md",
+            "contract/fleet-v1.md",
+        ],
     ),
     (
         "For authors of publishers",

@@ -239,6 +239,8 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("king-fingerprint.v1", &["agentDir", "fingerprint"], &[]),
     ("king-metrics.v1", &["zone", "logs"], &[]),
     ("king-dismiss.v1", &["removed", "verdict", "exited"], &[]),
+    ("fleet.v1", &["session", "folder", "verdict"], &[]),
+    ("fleet-machine.v1", &["online", "id"], &[]),
     ("watch.v1", &["change"], &[]),
     ("ls.v1", &["sessions", "problems"], &[]),
     ("show.v1", &["session", "document"], &[]),
