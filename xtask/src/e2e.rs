@@ -117,7 +117,7 @@ fn agents() -> anyhow::Result<PathBuf> {
 }
 
 /// Installs what a lock file names, unless that was done before.
-fn install(what: &str, from: &Path, to: &Path, how: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn install(what: &str, from: &Path, to: &Path, how: &str) -> anyhow::Result<PathBuf> {
     let lock = fs::read(from.join("package-lock.json")).context("there is no lock file")?;
     let stamp = to.join("installed-by.json");
     if fs::read(&stamp).is_ok_and(|installed| installed == lock) {

@@ -7,6 +7,7 @@ mod e2e;
 mod faults;
 mod fuzz;
 mod package;
+mod page;
 mod pictures;
 mod plugins;
 mod release_check;
@@ -41,6 +42,7 @@ const TASKS: &[Task] = &[
         "the parsers under a coverage-guided fuzzer; TARGET for one, --minutes N for each, --control for the planted fault",
         fuzz::fuzz,
     ),
+    ("page", "build the page of the fleet, or --check it; --pictures draws docs/pictures/fleet-*", page::run_all),
     ("pictures", "draw docs/pictures from the program itself, or --check them", pictures::run_all),
     ("plugins", "write the plugins of agents from the table of agents, or --check them", plugins::run_all),
     ("e2e", "the program against what is real: pi, the other agents, or a broker (fleet)", e2e::run_all),

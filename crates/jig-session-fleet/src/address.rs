@@ -3,7 +3,7 @@
 use crate::topic::is_part;
 
 /// The prefix of all topics when an address names none.
-const PREFIX: &str = "jig-session";
+pub(crate) const PREFIX: &str = "jig-session";
 
 /// A broker and the prefix of the topics on it.
 #[derive(Clone, Debug, PartialEq, Eq)]

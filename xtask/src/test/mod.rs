@@ -65,6 +65,7 @@ const STEPS: &[Step] = &[
     ("readme", readme::check),
     ("pictures", || whole("cargo xtask pictures --check", xtask(&["pictures", "--check"]))),
     ("faults", || whole("cargo xtask faults --short", xtask(&["faults", "--short"]))),
+    ("page", crate::page::step),
     ("pi", || whole("cargo xtask e2e pi", xtask(&["e2e", "pi"]))),
     ("fleet", || whole("cargo xtask e2e fleet", xtask(&["e2e", "fleet"]))),
     ("agents", || whole("cargo xtask e2e agents", xtask(&["e2e", "agents"]))),

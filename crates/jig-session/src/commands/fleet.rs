@@ -20,6 +20,24 @@ enum Action {
     Share(ShareArgs),
     /// Print what starts sharing at login: a systemd user unit, or a launchd agent on macOS
     Service(ShareArgs),
+    /// Write the page that shows the fleet in a browser or on a phone: one file that speaks to the broker alone
+    Page(PageArgs),
+}
+
+#[derive(clap::Args, Debug)]
+struct PageArgs {
+    /// The folder to write index.html into
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The broker's WebSocket listener: wss://HOST[:PORT][/PATH]; the page can connect to nothing else
+    #[arg(long, value_name = "URL")]
+    broker: String,
+    /// What stands before the topics, as in the address that machines share to
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<String>,
+    /// Allow ws:// to another machine: everybody on the way can read the password
+    #[arg(long)]
+    insecure: bool,
 }
 
 #[derive(clap::Args, Debug)]
@@ -66,17 +84,21 @@ pub(crate) use with::run;
 
 #[cfg(feature = "fleet")]
 mod with {
+    use std::os::unix::fs::PermissionsExt;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
-    use jig_session_fleet::{ShareError, Sharing, Source, Told, launchd_plist, machine_name, share, systemd_unit};
+    use jig_session_fleet::{
+        PageError, ShareError, Sharing, Source, Told, launchd_plist, machine_name, share, systemd_unit,
+    };
     use jig_session_schema::row::Row;
     use jig_session_schema::time::Timestamp;
+    use jig_session_settings::ConfigFile;
     use serde_json::Value;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-    use super::{Action, App, Args, Outcome, ShareArgs};
+    use super::{Action, App, Args, Outcome, PageArgs, ShareArgs};
     use crate::broker::Broker;
     use crate::broker::with::{configured, machine_id, unusable};
     use crate::failure::{Code, Exit, Failure};
@@ -87,6 +109,7 @@ mod with {
         match &args.action {
             Action::Share(args) => sharing(args, app),
             Action::Service(args) => service(args, app),
+            Action::Page(args) => page(args, app),
         }
     }
 
@@ -208,6 +231,32 @@ mod with {
         }
         let form = if cfg!(target_os = "macos") { launchd_plist } else { systemd_unit };
         app.print(&form(&program.to_string_lossy(), &words))?;
+        Ok(Exit::OK)
+    }
+
+    fn page(args: &PageArgs, app: &App) -> Outcome {
+        let made = jig_session_fleet::page(&args.broker, args.prefix.as_deref(), args.insecure).map_err(|error| {
+            let failure = Failure::new(Code::Usage, error.to_string());
+            if matches!(error, PageError::Unencrypted(_)) {
+                failure.hint("use wss://, or say --insecure")
+            } else {
+                failure
+            }
+        })?;
+        let path = args.out.join("index.html");
+        let io = |error: String| Failure::new(Code::Io, error).path(&path);
+        let file = ConfigFile::read(&path).map_err(|error| io(error.to_string()))?;
+        if file.text().is_some_and(|text| !jig_session_fleet::is_page(text)) {
+            let failure = Failure::new(Code::Refused, "there is another page, which stays as it is").path(&path);
+            return Err(failure.hint("choose another folder: --out DIR"));
+        }
+        file.replace(&made).map_err(|error| io(error.to_string()))?;
+        if file.text().is_none() {
+            // It holds no secret, and a web server reads it as another user.
+            let readable = std::fs::Permissions::from_mode(0o644);
+            std::fs::set_permissions(&path, readable).map_err(|error| io(error.to_string()))?;
+        }
+        app.print(&format!("{}\n", path.display()))?;
         Ok(Exit::OK)
     }
 }
