@@ -114,8 +114,8 @@ export class MachineUnderTest {
     });
     this.client.on("error", () => {});
     this.client.on("connect", () => {
-      this.put(`${PREFIX}/v1/${name}/online`, this.online(true));
       for (const [key, text] of this.sessions) this.put(`${PREFIX}/v1/${name}/s/${key}`, text);
+      this.put(`${PREFIX}/v1/${name}/online`, this.online(true));
     });
   }
 

@@ -297,6 +297,7 @@ const tests = {
     same((await texts(page, ".title")).length, 8, "rows stay");
     same(await page.$$eval(".machine[data-online=false]", (all) => all.length), 1, "no machine became offline");
     // While nobody hears it one session ends and another begins.
+    laptop.client.options.reconnectPeriod = 4000;
     laptop.sessions.delete("docs");
     laptop.sessions.set("new", JSON.stringify(doc("new", "handbook", "busy", 0, { name: "after the storm" })));
     await broker.run();
@@ -308,6 +309,7 @@ const tests = {
     // The broker forgot the machine that is away; the page did not.
     same((await texts(page, ".machine[data-online=false] .title")), ["new landing page"], "the offline machine's row");
     same(await page.$eval("#banner", (element) => element.hidden), true, "the banner is gone");
+    laptop.client.options.reconnectPeriod = 200;
     await laptop.session("new", undefined);
     await laptop.session("docs", doc("docs", "handbook", "idle", 240, { ...agent("codex"), ...full(8) }));
     await page.done();

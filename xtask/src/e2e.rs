@@ -26,13 +26,12 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
     if let Some(why) = unavailable(which) {
         return skip(which, &why);
     }
-    let features = if which == "fleet" { &["--features", "fleet"][..] } else { &[] };
-    let built = run(cargo(&["build", "--quiet", "-p", "jig-session"]).args(features), |_| true)?;
-    if !built.status.success() {
-        bail!("the program does not build");
-    }
     if which == "fleet" {
         return fleet(suites);
+    }
+    let built = run(&mut cargo(&["build", "--quiet", "-p", "jig-session"]), |_| true)?;
+    if !built.status.success() {
+        bail!("the program does not build");
     }
     if which == "agents" {
         return match agents() {
@@ -56,13 +55,24 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
 
 /// Many machines and a real broker on loopback.
 fn fleet(parts: &[String]) -> anyhow::Result<ExitCode> {
-    // Other suites build the program without the feature.
-    let program = target().join("fleet/jig-session");
-    fs::create_dir_all(program.parent().context("a folder")?)?;
-    fs::copy(target().join("debug/jig-session"), &program).context("cannot copy the program")?;
     let mut suite = Command::new("python3");
-    suite.arg(root().join("tests/fleet/run.py")).arg("--program").arg(&program).args(parts);
+    suite.arg(root().join("tests/fleet/run.py")).arg("--program").arg(fleet_program("debug")?).args(parts);
     Ok(ended(run(&mut suite, |_| true)?.status.success()))
+}
+
+/// The program of a profile, `debug` or `release`, built with the feature `fleet`; beside the others, which are built
+/// without it.
+pub(crate) fn fleet_program(profile: &str) -> anyhow::Result<PathBuf> {
+    let optimised = if profile == "release" { &["--release"][..] } else { &[] };
+    let args = ["build", "--quiet", "-p", "jig-session", "--features", "fleet"];
+    let built = run(cargo(&args).args(optimised), |_| true)?;
+    if !built.status.success() {
+        bail!("the program with the feature fleet does not build");
+    }
+    let program = target().join("fleet").join(profile).join("jig-session");
+    fs::create_dir_all(program.parent().context("a folder")?)?;
+    fs::copy(target().join(profile).join("jig-session"), &program).context("cannot copy the program")?;
+    Ok(program)
 }
 
 /// Runs the suites of a folder against what is installed: whether they passed, and how many.

@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 
-use crate::e2e::install;
-use crate::run::{cargo, in_ci, root, run, say, target, variable};
+use crate::e2e::{fleet_program, install};
+use crate::run::{in_ci, root, run, say, target, variable};
 use crate::test::packages::apt_install;
 use crate::test::{Tally, missing, whole};
 use crate::tools::{NODE, done, npm};
@@ -29,7 +29,6 @@ pub(crate) fn run_all(args: &[String]) -> anyhow::Result<ExitCode> {
         [] => false,
         [flag] if flag == "--check" => true,
         [flag] if flag == "--pictures" => {
-            build()?;
             let found = suite(Some(&root().join("docs/pictures")))?;
             found.failed.iter().for_each(|line| say(line));
             return Ok(if found.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
@@ -101,21 +100,15 @@ pub(crate) fn step() -> anyhow::Result<Tally> {
         missing(&mut found, format!("the page in a browser: {why}"));
         return Ok(found);
     }
-    build()?;
     found.add(suite(None)?);
     Ok(found)
-}
-
-fn build() -> anyhow::Result<()> {
-    let args = ["build", "--quiet", "-p", "jig-session", "--features", "fleet"];
-    done(&mut cargo(&args), run).map(drop)
 }
 
 /// Runs the tests in the browser; with a folder its pictures are written there.
 fn suite(pictures: Option<&Path>) -> anyhow::Result<Tally> {
     let mut node = Command::new("node");
     node.arg(root().join("tests/page/run.mjs"));
-    node.arg("--program").arg(target().join("debug/jig-session")).arg("--modules").arg(target().join("page"));
+    node.arg("--program").arg(fleet_program("debug")?).arg("--modules").arg(target().join("page"));
     if let Some(folder) = pictures {
         node.arg("--pictures").arg(folder);
     }

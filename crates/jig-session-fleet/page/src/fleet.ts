@@ -92,11 +92,14 @@ export class Fleet {
    */
   settle(): void {
     this.settled = true;
-    for (const held of this.machines.values()) {
-      if (held.round !== this.round || held.machine?.online !== true) continue;
-      for (const [key, { round }] of held.sessions) {
-        if (round !== this.round) held.sessions.delete(key);
-      }
+    for (const held of this.machines.values()) this.sweep(held);
+  }
+
+  /** Takes away what a machine had, and has not said again in this connection, in which it has said that it is online. */
+  private sweep(held: Held): void {
+    if (held.round !== this.round || held.machine?.online !== true) return;
+    for (const [key, { round }] of held.sessions) {
+      if (round !== this.round) held.sessions.delete(key);
     }
   }
 
@@ -130,13 +133,15 @@ export class Fleet {
       this.broken.add(topic);
       return;
     }
-    // Between two such words sessions come and go; at the word itself both numbers are of one moment.
-    const here = held.sessions.size + held.beyond.size;
-    held.missing = this.settled && machine.online ? Math.max(0, (machine.sessions ?? 0) - here) : 0;
     held.machine = machine;
     if (now !== undefined && machine.online && machine.at !== undefined) held.ahead = machine.at - now;
     held.seen = latest(held.seen, machine.at);
     held.round = this.round;
+    // A machine says its sessions before itself.
+    if (this.settled && now !== undefined) this.sweep(held);
+    // Between two such words sessions come and go; at the word itself both numbers are of one moment.
+    const here = held.sessions.size + held.beyond.size;
+    held.missing = this.settled && machine.online ? Math.max(0, (machine.sessions ?? 0) - here) : 0;
   }
 
   private takeSession(name: string, key: string, topic: string, payload: Uint8Array): Began | undefined {

@@ -106,7 +106,7 @@ function drawMachine(section: HTMLElement, shown: Shown, now: number): void {
 }
 
 /** A clock that is further off than this is worth a word, in milliseconds. */
-const CLOCK = 60_000;
+const CLOCK = 5_000;
 
 function facts(shown: Shown, now: number): string {
   const { machine: said, seen, ahead } = shown.held;
