@@ -262,9 +262,11 @@ fn claimed(result: &ClaimResult, now: Timestamp, out: &mut String) {
 
 fn conflicts(conflicts: &[Conflict], now: Timestamp, out: &mut String) {
     for conflict in conflicts {
+        // What is in the way may be a folder above, or a file below.
+        let asked = if conflict.asked == conflict.path { String::new() } else { format!("{}: ", conflict.asked) };
         let mut text = format!(
-            "{}: {} is held by {} ({}, {}) since {}",
-            clean(&conflict.asked),
+            "{}{} is held by {} ({}, {}) for {}",
+            clean(&asked),
             clean(&conflict.path),
             clean(&conflict.label),
             clean(&conflict.session),
