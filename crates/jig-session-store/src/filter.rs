@@ -81,6 +81,16 @@ impl FromStr for StateTerm {
     }
 }
 
+/// As it is typed.
+impl std::fmt::Display for StateTerm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Attention => f.write_str("attention"),
+            Self::Is(condition) => condition.fmt(f),
+        }
+    }
+}
+
 impl StateTerm {
     fn takes(&self, condition: &Condition) -> bool {
         match self {

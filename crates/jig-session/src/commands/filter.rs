@@ -1,7 +1,8 @@
-//! Which sessions: the options of `ls`, `watch`, `wait`, `statusline` and `metrics` that make one filter.
+//! Which sessions: the options of `ls`, `watch`, `wait`, `statusline`, `metrics` and `board` that make one filter.
 
 use std::path::Path;
 
+use jig_session_git::Repository;
 use jig_session_store::{Filter, RepositoryTerm, StateTerm};
 
 use crate::view::Narrow;
@@ -31,6 +32,19 @@ impl FilterArgs {
             repositories.push(RepositoryTerm::at(Path::new(".")));
         }
         Narrow::by(Filter { words: Vec::new(), states: self.state.clone(), agents: self.agent.clone(), repositories })
+    }
+
+    /// The same as it is typed behind `/` on the board; the repository of this folder by its path.
+    pub(crate) fn typed(&self) -> String {
+        let here = self.here.then(|| {
+            let folder = std::env::current_dir().unwrap_or_default();
+            let found = Repository::discover(&folder).ok().flatten();
+            found.as_ref().and_then(Repository::worktree).map_or(folder, Path::to_path_buf).display().to_string()
+        });
+        let states = self.state.iter().map(|state| format!("state:{state}"));
+        let agents = self.agent.iter().map(|agent| format!("agent:{agent}"));
+        let repositories = self.repo.iter().chain(&here).map(|repo| format!("repo:{repo}"));
+        states.chain(agents).chain(repositories).collect::<Vec<_>>().join(" ")
     }
 }
 

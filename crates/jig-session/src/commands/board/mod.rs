@@ -23,6 +23,7 @@ use jig_session_store::Nudge;
 
 use crate::app::App;
 use crate::broker::FleetArgs;
+use crate::commands::filter::FilterArgs;
 use crate::commands::{king, live, request};
 use crate::elsewhere::Elsewhere;
 use crate::failure::{Code, Exit, Failure, Outcome};
@@ -45,6 +46,8 @@ pub(crate) struct Args {
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
+    which: FilterArgs,
+    #[command(flatten)]
     on: OnArgs,
     #[command(flatten)]
     fleet: FleetArgs,
@@ -52,7 +55,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
-    let board = Board::new(app.places().home).filtered(&args.filter.join(" "));
+    let board =
+        Board::new(app.places().home).filtered(format!("{} {}", args.filter.join(" "), args.which.typed()).trim());
     let elsewhere = Elsewhere::open(Some(&args.on), &args.fleet, app)?;
     let all = args.all;
     let app = app.clone();
