@@ -97,7 +97,7 @@ class World:
     def __init__(self, program):
         self.program = program
         self.folder = Path(tempfile.mkdtemp(prefix="jig-fleet-"))
-        self.processes = []
+        self.processes, self.brokers = [], []
         self.sleeper = self.spawn(["sleep", "3600"])
         stat = Path(f"/proc/{self.sleeper.pid}/stat").read_text().rsplit(")", 1)[1].split()
         self.identity = {
@@ -136,6 +136,8 @@ class World:
                 process.kill()
         for process in self.processes:
             process.wait()
+        for broker in self.brokers:
+            broker.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

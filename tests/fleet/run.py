@@ -24,7 +24,8 @@ def figure(what, value):
 
 
 def broker(world, machines):
-    return Broker(world.folder, machines)
+    world.brokers.append(Broker(world.folder, machines))
+    return world.brokers[-1]
 
 
 def crowd(world, machines=50, sessions=20):
