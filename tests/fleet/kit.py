@@ -52,6 +52,7 @@ class Broker:
             f"user root\nlog_type error\n"
             f"listener {self.port} 127.0.0.1\n"
             f"listener {self.tls} 127.0.0.1\ncafile {folder}/ca.pem\ncertfile {folder}/broker.pem\nkeyfile {folder}/broker.key\n")
+        self.words = ["mosquitto", "-c", folder / "mosquitto.conf"]
         self.start()
 
     def certificates(self):
@@ -68,8 +69,7 @@ class Broker:
                 "-out", self.folder / "broker.pem")
 
     def start(self):
-        self.process = subprocess.Popen(["mosquitto", "-c", self.folder / "mosquitto.conf"],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
         def listens():
             with socket.socket() as probe:
@@ -89,6 +89,19 @@ class Broker:
         words += ["-n"] if payload == b"" else ["-s"]
         done = subprocess.run(words, input=payload or None, capture_output=True, timeout=30)
         return done.returncode == 0
+
+
+class Nats(Broker):
+    """The MQTT door of nats-server, without users: it keeps retained messages in files."""
+
+    def __init__(self, folder, machines):
+        self.folder, self.process = folder, None
+        self.port, inner = free_port(), free_port()
+        (folder / "nats.conf").write_text(
+            f"server_name: n1\nlisten: 127.0.0.1:{inner}\njetstream {{ store_dir: \"{folder}/jetstream\" }}\n"
+            f"mqtt {{ host: 127.0.0.1, port: {self.port} }}\n")
+        self.words = ["nats-server", "-c", folder / "nats.conf"]
+        self.start()
 
 
 class World:

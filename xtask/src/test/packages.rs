@@ -21,6 +21,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("sshd", "openssh-server"),
     ("mosquitto", "mosquitto"),
     ("mosquitto_pub", "mosquitto-clients"),
+    ("nats-server", "nats-server"),
     ("openssl", "openssl"),
 ];
 
