@@ -50,7 +50,17 @@ const STEPS: &[Step] = &[
     ("format", || whole("cargo fmt --check", cargo(&["fmt", "--all", "--check"]))),
     ("policy", policy::check),
     ("lints", || {
-        let args = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        let args = [
+            "clippy",
+            "--quiet",
+            "--workspace",
+            "--all-targets",
+            "--features",
+            "jig-session/fleet",
+            "--",
+            "-D",
+            "warnings",
+        ];
         whole("cargo clippy", cargo(&args))
     }),
     ("tools", crate::tools::install),
