@@ -23,6 +23,7 @@ enum Holds {
 
 /// By a part of the path.
 const RECORDINGS: &[(&str, Holds)] = &[
+    ("jig-session-fleet/page/", Holds::Foreign("the page's npm packages and compiler settings")),
     ("fixtures/pi/0.73.1/bridge.jsonl", Holds::Bridge),
     ("fixtures/pi/1.6.0/bridge.jsonl", Holds::Bridge),
     ("fixtures/pi/0.73.1/session-", Holds::Foreign("Pi's transcripts")),

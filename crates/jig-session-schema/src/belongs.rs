@@ -1,4 +1,4 @@
-//! What belongs into each folder of the state folder: how a folder that carries no mark yet is told from another
+//! What belongs into each folder of the state folder: how a folder that carries no mark yet is distinguished from another
 //! program's, and a broken document of ours from another program's file.
 
 use crate::names::{FileName, file_name, name_fits};
@@ -54,7 +54,7 @@ pub fn in_bus(name: &str) -> bool {
     hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Temporaries, taken files and locks are told by their names alone; a document also by what it says.
+/// Temporaries, taken files and locks are recognised by their names alone; a document also by what it says.
 fn named(name: &str, content: &[u8], problem: impl Fn(&[u8]) -> Option<ReadError>) -> bool {
     match file_name(name) {
         FileName::Other => false,

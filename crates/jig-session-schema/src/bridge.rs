@@ -1,6 +1,6 @@
 //! Bridge protocol v1: the lines between the extension inside Pi and its host, one JSON object a line.
 //!
-//! Lines to the host are told apart by `t`, lines from it by `op`. Unknown lines are ignored on both sides.
+//! Lines to the host are distinguished by `t`, lines from it by `op`. Unknown lines are ignored on both sides.
 
 use serde_json::Value;
 
@@ -217,7 +217,7 @@ record! {
         added context_files: Option<Vec<PromptFile>> = "contextFiles",
         /// The system prompt's length, in characters.
         added prompt_chars: Option<u64> = "promptChars",
-        /// The prompt's first 140 UTF-16 units; only when asked for.
+        /// The prompt's first 140 UTF-16 units; only on request.
         added text: Option<String> = "text",
         /// False: the prompt does not wait for an answer, since all is as the last `quiet` said.
         added waits: Option<bool> = "waits",

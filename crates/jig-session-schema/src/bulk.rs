@@ -13,7 +13,7 @@ record! {
         required observed_at: Timestamp = "observedAt",
         /// The action.
         required action: Action = "action",
-        /// Whether only a plan was asked for.
+        /// Whether only a plan was requested.
         needed dry_run: bool = "dryRun",
         /// Whether it was confirmed.
         needed yes: bool = "yes",
@@ -25,7 +25,7 @@ record! {
         needed concurrency: u64 = "concurrency",
         /// The greatest random delay, in milliseconds.
         needed jitter_ms: u64 = "jitterMs",
-        /// Which panes were asked for.
+        /// Which panes were requested.
         needed filters: Filters = "filters",
         /// Whether the machine may be burdened.
         needed guard: Guard = "guard",
@@ -65,7 +65,7 @@ impl Action {
 }
 
 record! {
-    /// Which panes were asked for.
+    /// Which panes were requested.
     pub struct Filters {
         /// Only open sessions.
         needed open_only: bool = "openOnly",

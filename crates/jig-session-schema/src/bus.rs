@@ -94,7 +94,7 @@ record! {
 record! {
     /// How a member listens.
     pub struct Listen {
-        /// When it is told.
+        /// When it is notified.
         required mode: ListenMode = "mode",
         /// Since when it listens.
         needed since: Option<Timestamp> = "since",
@@ -102,7 +102,7 @@ record! {
 }
 
 closed_words! {
-    /// When a member is told of mail.
+    /// When a member is notified of mail.
     pub enum ListenMode {
         /// At its next turn.
         Next = "next",
@@ -234,11 +234,11 @@ record! {
 }
 
 record! {
-    /// What a listening member has been told: `inbox/<name>/.told`.
+    /// What a listening member has been notified of: `inbox/<name>/.told`.
     pub struct DeliveryMark {
         /// The version of this format: 1.
         version schema: Tag = "schema" is 1,
-        /// The newest message told.
+        /// The newest message announced.
         seed last: Option<String> = "last",
         /// Turns raised in the last ten minutes.
         needed wakes: Vec<WakeMark> = "wakes",

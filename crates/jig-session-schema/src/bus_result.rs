@@ -58,7 +58,7 @@ record! {
 }
 
 lines! {
-    /// The result of an action on the bus, told apart by `action`.
+    /// The result of an action on the bus, distinguished by `action`.
     pub enum BusResult by "action" {
         /// Who is there.
         Status(StatusResult) = "status",
@@ -350,7 +350,7 @@ record! {
 record! {
     /// A claim that stands in the way.
     pub struct Conflict {
-        /// The path that was asked for.
+        /// The path that was requested.
         required asked: String = "asked",
         /// The path that is held.
         required path: String = "path",

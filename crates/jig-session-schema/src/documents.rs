@@ -61,7 +61,7 @@ record! {
 }
 
 lines! {
-    /// `watch --json`: one line a change, told apart by `change`. A new `updatedAt` alone gives no line.
+    /// `watch --json`: one line a change, distinguished by `change`. A new `updatedAt` alone gives no line.
     pub enum WatchLine by "change" {
         /// A session appeared.
         Added(WatchAdded) = "added",
@@ -71,7 +71,7 @@ lines! {
         Removed(WatchRemoved) = "removed",
         /// A file or host gives no row.
         Problem(WatchProblem) = "problem",
-        /// Everything that was there has been told; written once.
+        /// Everything that was there has been reported; written once.
         Ready(WatchReady) = "ready",
     }
 }
@@ -149,7 +149,7 @@ record! {
 }
 
 record! {
-    /// Everything that was there has been told.
+    /// Everything that was there has been reported.
     pub struct WatchReady {
         /// The version of this line: 1.
         version schema: Tag = "schema" is 1,

@@ -6,7 +6,7 @@ use crate::time::Timestamp;
 use crate::words::Name;
 
 lines! {
-    /// What happens in a session: one JSON object a line, told apart by `event`. The first line is `session`; an
+    /// What happens in a session: one JSON object a line, distinguished by `event`. The first line is `session`; an
     /// unknown event is skipped.
     pub enum Event by "event" {
         /// Begins the session. The same id again: given fields change, null clears. Another id ends the former session.

@@ -259,7 +259,7 @@ const TELL: &[(&str, &[&str], &[&str])] = &[
     ("request.v1", &["schema", "id"], &["session", "label", "path", "kind"]),
 ];
 
-/// A line of the bridge in either direction, told apart by `t` or `op`.
+/// A line of the bridge in either direction, distinguished by `t` or `op`.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

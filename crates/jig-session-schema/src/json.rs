@@ -56,7 +56,7 @@ pub(crate) fn is_too_deep(bytes: &[u8]) -> bool {
     opening > NESTING && depth_of(bytes) > NESTING
 }
 
-/// The deepest nesting, told without recursion, before anything is parsed.
+/// The deepest nesting, found without recursion, before anything is parsed.
 fn depth_of(bytes: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut i = 0;

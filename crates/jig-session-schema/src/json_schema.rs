@@ -155,7 +155,7 @@ fn not_nullable(schema: Value) -> Value {
     map.into()
 }
 
-/// The schema of lines told apart by a word: each known word has its record, any other word is free.
+/// The schema of lines distinguished by a word: each known word has its record, any other word is free.
 pub(crate) fn lines_schema(cx: &SchemaCx, about: &str, tag: &str, words: &[&str], variants: Vec<Value>) -> Value {
     let mut any = variants;
     if cx.side == Side::Reader {

@@ -15,7 +15,7 @@ record! {
         needed pinned: Vec<String> = "pinned",
         /// The manual order.
         needed order: Vec<String> = "order",
-        /// The names of the sessions that were asked for, by id.
+        /// The names of the sessions that were requested, by id.
         needed names: Named<String> = "names",
     }
 }
@@ -59,11 +59,11 @@ record! {
         needed zone: String = "zone",
         /// The folder of the logs; null when none is named, and then nothing was measured.
         seed logs: Option<String> = "logs",
-        /// The day that was asked for, `YYYY-MM-DD`.
+        /// The day that was requested, `YYYY-MM-DD`.
         seed day: Option<String> = "day",
         /// Whether anything of any day could not be read.
         needed partial: bool = "partial",
-        /// The day that was asked for; null without a call on it.
+        /// The day that was requested; null without a call on it.
         seed band: Option<KingBand> = "band",
         /// That day and the six before it.
         needed seven_days: Vec<KingDay> = "sevenDays",

@@ -63,7 +63,7 @@ pub const MESSAGE_CHARS: usize = 4000;
 pub const MESSAGE_PATHS: usize = 20;
 /// A path on the bus, in bytes.
 pub const BUS_PATH_BYTES: usize = 512;
-/// Messages an `inbox` takes when nothing else is asked.
+/// Messages an `inbox` takes by default.
 pub const INBOX_DEFAULT: usize = 20;
 /// Messages an `inbox` takes at most.
 pub const INBOX_MAX: usize = 50;

@@ -41,7 +41,7 @@ record! {
         seed last_visible_line: Option<String> = "lastVisibleLine",
         /// Whether it belongs to an open session.
         needed is_open_session: bool = "isOpenSession",
-        /// What told the status.
+        /// What determined the status.
         needed status_source: StatusSource = "statusSource",
         /// The agent in it, or null.
         seed agent: Option<AgentName> = "agent",
@@ -67,7 +67,7 @@ closed_words! {
 }
 
 closed_words! {
-    /// What told a pane's status.
+    /// What determined a pane's status.
     pub enum StatusSource {
         /// The text on its screen.
         Screen = "screen",
@@ -93,7 +93,7 @@ record! {
         seed agent: Option<String> = "agent",
         /// The rule that decided, for bug reports.
         needed rule: String = "rule",
-        /// What told it.
+        /// What determined it.
         needed source: StatusSource = "source",
         /// Whether the agent's composer is drawn and can be typed into.
         needed composer: bool = "composer",

@@ -338,7 +338,7 @@ macro_rules! schemars_impl {
     };
 }
 
-/// Declares the lines of a protocol: an enum whose variants are records told apart by one word.
+/// Declares the lines of a protocol: an enum whose variants are records distinguished by one word.
 macro_rules! lines {
     (
         $(#[doc = $about:literal])*

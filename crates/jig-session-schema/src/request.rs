@@ -90,7 +90,7 @@ fn is_request_id(id: &str) -> bool {
 }
 
 lines! {
-    /// What `publish` prints for the agent to obey, told apart by `op`.
+    /// What `publish` prints for the agent to obey, distinguished by `op`.
     pub enum Order by "op" {
         /// Turn tools and skills on and off; wants one `applied` event within 5 s.
         Switch(SwitchOrder) = "switch",
@@ -128,7 +128,7 @@ record! {
     pub struct RequestResult {
         /// The version of this document: 1.
         version schema: Tag = "schema" is 1,
-        /// The session asked.
+        /// The session that received the request.
         required session: String = "session",
         /// The request's id.
         required id: String = "id",

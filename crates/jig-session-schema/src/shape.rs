@@ -145,7 +145,7 @@ impl Unknown {
 }
 
 /// Where a record's known fields are written to. Their keys are known when the program is built, and a serializer that
-/// is told so spends nothing on looking at them.
+/// knows so spends nothing on looking at them.
 #[doc(hidden)]
 pub trait Fields {
     /// What the serializer reports.

@@ -472,13 +472,13 @@ record! {
     pub struct Answer {
         /// The request's id; an empty text when it could not be read.
         required id: String = "id",
-        /// False when nothing that was asked for was done.
+        /// False when nothing that was requested was done.
         required ok: bool = "ok",
         /// What was done, ignored and refused, for people.
         needed message: String = "message",
         /// When it was answered.
         needed at: Option<Timestamp> = "at",
-        /// The reload that was asked for.
+        /// The reload that was requested.
         added reload: Option<Reload> = "reload",
     }
 }

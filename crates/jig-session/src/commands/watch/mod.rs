@@ -46,10 +46,10 @@ pub(crate) struct Args {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "What else to do")]
 struct NoticeArgs {
-    /// Run this shell command at every transition, told by JIG_CHANGE, JIG_SESSION, JIG_NAME, JIG_REASON and others
+    /// Run this shell command at every transition, described by JIG_CHANGE, JIG_SESSION, JIG_NAME, JIG_REASON and others
     #[arg(long, value_name = "CMD")]
     exec: Option<String>,
-    /// Tell the desktop: notify-send, osascript, or the terminal itself (OSC 9 or 777) where there is no desktop
+    /// Notify the desktop: notify-send, osascript, or the terminal itself (OSC 9 or 777) where there is no desktop
     #[arg(long)]
     notify: bool,
     /// At which transitions: attention, settled, gone, added
@@ -61,10 +61,10 @@ struct NoticeArgs {
     /// Only of what has held for this long
     #[arg(long, value_name = "SPAN", default_value = "1s", value_parser = duration::parse_ms)]
     debounce: i64,
-    /// Tell a wait once more when nobody has answered for this long, such as 10m
+    /// Notify again of a wait that nobody has answered for this long, such as 10m
     #[arg(long, value_name = "SPAN", value_parser = duration::parse_ms)]
     escalate: Option<i64>,
-    /// Tell nothing of this session: its id or a part of it, its name, its terminal
+    /// No notices about this session: its id or a part of it, its name, its terminal
     #[arg(long, value_name = "SESSION")]
     mute: Vec<String>,
 }
