@@ -11,7 +11,7 @@ use crate::e2e::{fleet_program, install};
 use crate::run::{in_ci, root, run, say, target, variable};
 use crate::test::packages::apt_install;
 use crate::test::{Tally, missing, whole};
-use crate::tools::{NODE, done, npm};
+use crate::tools::{NODE, PYTHON, done, npm, python_venv};
 
 /// Where the page's sources lie.
 const SOURCES: &str = "crates/jig-session-fleet/page";
@@ -96,6 +96,14 @@ pub(crate) fn step() -> anyhow::Result<Tally> {
         }
         Err(error) => missing(&mut found, format!("the page's tools: {error:#}")),
     }
+    match python_venv("py", PYTHON) {
+        Ok(python) => {
+            let mut example = Command::new(python);
+            example.arg(root().join("tests/page/home_assistant.py"));
+            found.add(whole("the example for Home Assistant", example)?);
+        }
+        Err(error) => missing(&mut found, format!("the example for Home Assistant: {error:#}")),
+    }
     if let Some(why) = unavailable()? {
         missing(&mut found, format!("the page in a browser: {why}"));
         return Ok(found);
@@ -115,10 +123,14 @@ fn suite(pictures: Option<&Path>) -> anyhow::Result<Tally> {
     whole("the page in a browser", node)
 }
 
+/// Whether a program is installed, one of the system's administrator too.
+pub(crate) fn there(name: &str) -> bool {
+    let path = variable("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    path.split(':').any(|dir| Path::new(dir).join(name).is_file())
+}
+
 /// Why the page cannot be tried here; in CI what is missing is installed first.
 fn unavailable() -> anyhow::Result<Option<String>> {
-    let path = variable("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-    let there = |name: &str| path.split(':').any(|dir| Path::new(dir).join(name).is_file());
     let lacking = || {
         let mut lacking = Vec::new();
         lacking.extend((!BROWSERS.iter().any(|name| there(name))).then_some("chromium"));

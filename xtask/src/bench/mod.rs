@@ -4,6 +4,7 @@
 
 mod beside;
 mod bus;
+mod fleet;
 mod hook;
 mod host;
 mod king;
@@ -27,7 +28,7 @@ use world::Programs;
 /// A group's name and what runs it.
 type Group = (&'static str, fn(&Bench, &mut Report) -> anyhow::Result<()>);
 
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 10] = [
     ("publish", sessions::publish),
     ("ls", sessions::list),
     ("king", king::run),
@@ -37,6 +38,7 @@ const GROUPS: [Group; 9] = [
     ("host", host::run),
     ("pi", pi::run),
     ("run", run::run),
+    ("fleet", fleet::run),
 ];
 
 /// What every group is given.
