@@ -196,13 +196,18 @@ export function modules(folder) {
   return { mqtt: require("mqtt"), puppeteer: require("puppeteer-core") };
 }
 
+/** `fleet page` into this folder. */
+export function runPage(jigSession, out, ...args) {
+  return spawnSync(jigSession, ["fleet", "page", "--out", out, ...args], {
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, HOME: out },
+  });
+}
+
 /** The page as the program writes it for this broker. */
 export function writePage(jigSession, broker) {
   const out = join(broker.dir, "page");
-  const made = spawnSync(jigSession, ["fleet", "page", "--out", out, "--broker", broker.url, "--prefix", PREFIX], {
-    encoding: "utf8",
-    env: { PATH: process.env.PATH, HOME: broker.dir },
-  });
+  const made = runPage(jigSession, out, "--broker", broker.url, "--prefix", PREFIX);
   if (made.status !== 0) throw new Error(`fleet page: ${made.stderr || made.error}`);
   return join(out, "index.html");
 }

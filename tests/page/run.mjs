@@ -1,11 +1,11 @@
 // `node run.mjs --program JIG_SESSION --modules FOLDER [--pictures FOLDER]`: the page in a headless Chromium against a
 // real Mosquitto. Each test has a page of its own; the broker and the machines stay.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { Broker, doc, MachineUnderTest, modules, PREFIX, program, until, waits, writePage } from "./kit.mjs";
+import { Broker, doc, MachineUnderTest, modules, PREFIX, program, runPage, until, waits, writePage } from "./kit.mjs";
 
 const { values: options } = parseArgs({
   options: { program: { type: "string" }, modules: { type: "string" }, pictures: { type: "string" } },
@@ -80,6 +80,21 @@ function same(found, expected, what) {
 }
 
 const tests = {
+  async the_program_writes_its_own_page_and_no_other_away() {
+    const out = join(broker.dir, "page");
+    const file = join(out, "index.html");
+    same(statSync(file).mode & 0o777, 0o644, "a web server may read it");
+    same(runPage(options.program, out, "--broker", "wss://h/").status, 0, "again");
+    if (!readFileSync(file, "utf8").includes("connect-src wss://h/;")) throw new Error("not written anew");
+    for (const bad of ["ws://far/", "wss://h/;x", "https://h/"]) {
+      same(runPage(options.program, out, "--broker", bad).status, 2, bad);
+    }
+    writeFileSync(file, "<p>mine");
+    const refused = runPage(options.program, out, "--broker", "wss://h/");
+    same([refused.status, readFileSync(file, "utf8")], [4, "<p>mine"], "another's page");
+    if (!refused.stderr.includes("--out")) throw new Error(`no way out: ${refused.stderr}`);
+  },
+
   async who_waits_longest_is_first_and_the_title_counts() {
     const page = await open();
     await rows(page, 8);
