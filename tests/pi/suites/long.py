@@ -95,7 +95,11 @@ def no_prompt_is_kept():
             shutil.copy(ROOT / "extensions" / "stamp.ts", folder / name)
         log = kit.work / "stamps.jsonl"
         pi = Rpc(kit, "--session", path, env={"PI_STAMP_LOG": str(log)})
+        # A prompt in the first moment starts the host itself; every later one finds it.
+        kit.wait_status()
+        early = 0
         for _ in range(PROMPTS):
+            early += not kit.status()["usage"]["input"]
             pi.prompt(PROMPT)
         kit.wait_status(lambda s: s["usage"]["input"] and s["state"] == "idle", "the sums of all entries")
         pi.close()
@@ -104,8 +108,8 @@ def no_prompt_is_kept():
         pairs = list(zip(asked[::2], asked[1::2]))
         expect([(one["name"], two["name"]) for one, two in pairs] == [("a-1.ts", "k-2.ts")] * PROMPTS, "the order", asked)
         took = [two["at"] - one["at"] for one, two in pairs]
-        print(f"{PROMPTS} prompts in {ENTRIES} entries, the first while they are read: the bridge takes"
-              f" {took[0]:.1f} ms of the first, {sorted(took)[len(took) // 2]:.2f} ms of the median, {max(took):.1f} ms of the slowest")
+        print(f"{PROMPTS} prompts in {ENTRIES} entries, {early} of them while they are read: the bridge takes {took[0]:.1f} ms"
+              f" of the first, {sorted(took)[len(took) // 2]:.2f} ms of the median, {max(took):.1f} ms of the slowest")
         expect(sorted(took)[len(took) // 2] < 50, "no prompt waits", took)
 
 
