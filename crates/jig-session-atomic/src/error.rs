@@ -92,6 +92,8 @@ pub struct Error {
     operation: Operation,
     path: PathBuf,
     fault: Fault,
+    /// The variable that names the folder.
+    variable: &'static str,
 }
 
 impl fmt::Display for Error {
@@ -121,11 +123,17 @@ impl fmt::Display for Error {
 
 impl Error {
     pub(crate) fn new(operation: Operation, path: impl Into<PathBuf>, fault: Fault) -> Self {
-        Self { operation, path: path.into(), fault }
+        Self { operation, path: path.into(), fault, variable: STATE_DIR }
     }
 
     pub(crate) fn os(operation: Operation, path: impl Into<PathBuf>, errno: Errno) -> Self {
         Self::new(operation, path, Fault::Os(errno.raw_os_error()))
+    }
+
+    /// The same of a folder that another variable names than the state folder's.
+    #[must_use]
+    pub fn named_by(self, variable: &'static str) -> Self {
+        Self { variable, ..self }
     }
 
     /// What was being done.
@@ -176,24 +184,25 @@ impl Error {
     }
 
     /// What the person can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<String> {
+        let elsewhere = |before: &str, after: &str| Some(format!("{before} with {}{after}", self.variable));
         match self.fault {
             Fault::Os(_) if self.is_without_locks() => {
-                Some("that file system has no locks: name a folder on another one with JIG_STATE_DIR")
+                elsewhere("that file system has no locks: name a folder on another one", "")
             }
-            Fault::Os(errno) => ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.2),
-            Fault::ForeignOwner { .. } => Some(
-                "run as the user that owns it, give it to this user with chown, or name another folder with JIG_STATE_DIR",
-            ),
+            Fault::Os(errno) => ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.2.to_owned()),
+            Fault::ForeignOwner { .. } => {
+                elsewhere("run as the user that owns it, give it to this user with chown, or name another folder", "")
+            }
             Fault::WritableByOthers { .. } => {
-                Some("take that right away with chmod go-w, or name another folder with JIG_STATE_DIR")
+                elsewhere("take that right away with chmod go-w, or name another folder", "")
             }
             Fault::NotOurs { .. } => {
-                Some("name another folder with JIG_STATE_DIR, or move that entry away if it was put there by mistake")
+                elsewhere("name another folder", ", or move that entry away if it was put there by mistake")
             }
-            Fault::NotAFolder => Some("move it away, or name another folder with JIG_STATE_DIR"),
-            Fault::NotAFile => Some("move it away"),
-            Fault::OpenToOthers => Some("name a folder on another file system with JIG_STATE_DIR"),
+            Fault::NotAFolder => elsewhere("move it away, or name another folder", ""),
+            Fault::NotAFile => Some("move it away".to_owned()),
+            Fault::OpenToOthers => elsewhere("name a folder on another file system", ""),
             Fault::BadName => None,
         }
     }
@@ -203,6 +212,9 @@ impl Error {
 pub fn errno_name(errno: i32) -> Option<&'static str> {
     ERRNOS.iter().find(|row| row.0 == errno).map(|row| row.1)
 }
+
+/// The variable that names the state folder, in which nearly all of ours lies.
+const STATE_DIR: &str = "JIG_STATE_DIR";
 
 /// What a file system without locks says to who wants one.
 const NO_LOCKS: [Errno; 4] = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL];

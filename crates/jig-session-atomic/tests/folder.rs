@@ -91,7 +91,12 @@ fn what_is_no_folder_is_refused() {
             assert!(error.hint().is_some(), "{text}");
         }
     }
-    assert_eq!(PrivateDir::open(&file).expect_err("a file").fault(), &Fault::NotAFolder);
+    let refused = PrivateDir::open(&file).expect_err("a file");
+    assert_eq!(refused.fault(), &Fault::NotAFolder);
+    // The way out names the variable that leads to that folder.
+    let way_out = |error: &jig_session_atomic::Error| error.hint().expect("a way out");
+    assert!(way_out(&refused).ends_with("with JIG_STATE_DIR"));
+    assert!(way_out(&refused.named_by("ELSEWHERE_DIR")).ends_with("with ELSEWHERE_DIR"));
     assert_eq!(std::fs::read(&file).expect("untouched"), b"x");
 }
 

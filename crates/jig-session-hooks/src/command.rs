@@ -58,8 +58,9 @@ fn words(entry: &Value) -> Option<(String, String)> {
     }
 }
 
-/// Whether a program is this one, wherever it lies.
-fn is_ours(program: &str) -> bool {
+/// Whether a program is this one, wherever it lies: entries are known by its name.
+#[must_use]
+pub fn is_ours(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     name == "jig-session" || name == "jig-session.exe"
 }

@@ -14,7 +14,7 @@ mod program;
 
 pub use apply::{Deed, apply};
 pub use change::{Change, Content, Part, Target, changes, parts_of};
-pub use command::{program_of, run_line, shell_word};
+pub use command::{is_ours, program_of, run_line, shell_word};
 pub use found::{found, is_on_path, limits, version_numbers};
 pub use package::plugin_files;
 pub use plugin::plugin;

@@ -3,10 +3,12 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use crate::command::is_ours;
 use crate::found::on_path;
 
 /// The program's name for an entry that outlives an upgrade: as it was typed, if that leads to this program, else the
-/// bare name if PATH leads to it, else the file itself.
+/// bare name if PATH leads to it, else the file itself. A name of the user's own, such as a link `jig`, is not taken:
+/// entries are known by the program's name.
 ///
 /// A package manager keeps each version in a folder of its own and links to it; the file's real path is gone with the
 /// next upgrade, so links are not resolved.
@@ -19,15 +21,13 @@ pub fn stable_program(typed: &OsStr, path: Option<&OsStr>, folder: &Path, progra
     let typed = Path::new(typed);
     if typed.components().count() > 1 || typed.is_absolute() {
         let full = without_dots(&folder.join(typed));
-        if is_this(&full) {
+        if full.to_str().is_some_and(is_ours) && is_this(&full) {
             return full;
         }
     }
-    let bare = typed.file_name().map_or_else(|| Path::new("jig-session"), Path::new);
-    for name in [bare, Path::new("jig-session")] {
-        if path.and_then(|path| on_path(path, name)).is_some_and(|found| is_this(&found)) {
-            return name.to_owned();
-        }
+    let bare = Path::new("jig-session");
+    if path.and_then(|path| on_path(path, bare)).is_some_and(|found| is_this(&found)) {
+        return bare.to_owned();
     }
     program.to_owned()
 }
@@ -63,5 +63,9 @@ mod tests {
         assert_eq!(name("/proc/self/exe/none", Some(path.as_os_str())), Path::new("jig-session"), "typed otherwise");
         assert_eq!(name("jig-session", Some(OsStr::new("/nonexistent"))), file, "nothing leads to it");
         assert_eq!(name("jig-session", None), file);
+        let alias = path.join("jig");
+        symlink(&link, &alias).unwrap();
+        assert_eq!(name("jig", Some(path.as_os_str())), Path::new("jig-session"), "a name of the user's own");
+        assert_eq!(name(alias.to_str().unwrap(), None), file, "its path");
     }
 }

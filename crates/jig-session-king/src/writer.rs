@@ -9,6 +9,7 @@ use jig_session_atomic::{EntryProblem, Error, PrivateDir, Reason, Removal, Stamp
 use jig_session_liveness::{Processes, Record};
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
+use jig_session_schema::places::KING_DIR;
 
 use crate::rules;
 
@@ -84,7 +85,8 @@ impl Writer {
         if !rules::writable_id(id) {
             return Err(WriteError::Id(id.to_owned()));
         }
-        let dir = PrivateDir::open(folder)?.with_temp_name(TempName::PerProcess);
+        let dir =
+            PrivateDir::open(folder).map_err(|error| error.named_by(KING_DIR))?.with_temp_name(TempName::PerProcess);
         Ok(Self { dir, name: format!("{id}.json"), pid, written: None })
     }
 

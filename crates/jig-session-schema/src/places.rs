@@ -105,6 +105,9 @@ pub struct Places {
     pub ignored: Vec<IgnoredVariable>,
 }
 
+/// The variable that names the folder of pi-king's status files.
+pub const KING_DIR: &str = "PI_KING_STATUS_DIR";
+
 impl Places {
     /// The places of an environment.
     #[must_use]
@@ -120,7 +123,7 @@ impl Places {
         let xdg_state = env.absolute("XDG_STATE_HOME", &mut ignored).unwrap_or_else(|| home.join(".local/state"));
         let xdg_config = env.absolute("XDG_CONFIG_HOME", &mut ignored).unwrap_or_else(|| home.join(".config"));
         let state_dir = env.absolute("JIG_STATE_DIR", &mut ignored).unwrap_or_else(|| xdg_state.join("jig"));
-        let king = env.absolute("PI_KING_STATUS_DIR", &mut ignored);
+        let king = env.absolute(KING_DIR, &mut ignored);
         Self {
             sessions: state_dir.join("sessions"),
             requests: state_dir.join("requests"),

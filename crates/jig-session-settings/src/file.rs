@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use jig_session_atomic::{EntryProblem, read_file};
+use jig_session_atomic::{EntryProblem, errno_name, read_file};
+use rustix::process::{Pid, test_kill_process};
 
 /// More than any settings file has; Claude keeps histories in one of its own.
 const LIMIT: usize = 64 << 20;
@@ -43,13 +44,22 @@ pub enum FileError {
         path: PathBuf,
     },
     /// The system refused to write it.
-    #[error("cannot write {}: {error}", path.display())]
+    #[error("cannot write {}: {}", path.display(), told(error))]
     Write {
         /// The file.
         path: PathBuf,
         /// Why.
         error: io::Error,
     },
+}
+
+/// The system's words, and the name by which they can be looked up.
+fn told(error: &io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error().and_then(errno_name) {
+        Some(name) => format!("{} ({name})", text.split(" (os error").next().unwrap_or_default()),
+        None => text,
+    }
 }
 
 /// A configuration file as it was read.
@@ -106,9 +116,13 @@ impl ConfigFile {
         self.unchanged()?;
         let write = |error| FileError::Write { path: self.path.clone(), error };
         let folder = self.target.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).map_err(write)?;
+        if !folder.is_dir() {
+            fs::create_dir_all(folder).map_err(write)?;
+        }
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = folder.join(format!(".{name}.tmp-{}", std::process::id()));
+        let prefix = format!(".{name}.tmp-");
+        sweep(folder, &prefix);
+        let temporary = folder.join(format!("{prefix}{}", std::process::id()));
         // A leftover of a process that had this number.
         let _ = fs::remove_file(&temporary);
         self.write_to(&temporary, text)
@@ -158,6 +172,19 @@ impl ConfigFile {
             Ok(())
         } else {
             Err(FileError::Changed { path: self.path.clone() })
+        }
+    }
+}
+
+/// Removes what a process that was killed on its way has left of this file. Nothing of it was ever in its place.
+fn sweep(folder: &Path, prefix: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(prefix)).and_then(|pid| pid.parse().ok());
+        let gone =
+            pid.and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
+        if gone && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

@@ -81,3 +81,20 @@ fn a_removed_file_takes_its_empty_folder_but_not_the_home() {
     read(&outer).remove(home.path()).unwrap();
     assert!(home.path().exists());
 }
+
+#[test]
+fn what_a_killed_process_left_goes_with_the_next_edit_and_a_living_ones_stays() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("settings.json");
+    fs::write(&path, "{}").unwrap();
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let of = |pid: u32| temp.path().join(format!(".settings.json.tmp-{pid}"));
+    let others = [of(1), temp.path().join(".other.json.tmp-1"), temp.path().join(".settings.json.tmp-x")];
+    for left in others.iter().chain([&of(ended.id())]) {
+        fs::write(left, "half").unwrap();
+    }
+    ConfigFile::read(&path).unwrap().replace("{}\n").unwrap();
+    assert!(!of(ended.id()).exists());
+    assert!(others.iter().all(|other| other.exists()));
+}

@@ -1,5 +1,6 @@
 //! One session is one row, and not every row is listed.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
@@ -19,8 +20,8 @@ pub fn is_live(row: &Row) -> bool {
 }
 
 /// One session an id: status v1, unless that one is over and pi-king's card is not. Of two files of one format the
-/// live one counts, then the one that began last, then the one that was written last. That two live processes tell of
-/// it is the row's detail.
+/// live one counts, then the one that began last, then the one that was written last. Of two live processes one that
+/// works or waits for a person comes first; that two tell of the session is the row's detail.
 #[must_use]
 pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
     // Nearly always every id is there once, and nothing needs to move.
@@ -38,7 +39,9 @@ pub fn joined(sessions: Vec<Session>) -> Vec<Session> {
             Entry::Occupied(place) => {
                 let other = &mut kept[*place.get()];
                 let two = two_processes(other, &session);
-                if rank(&session.row) > rank(&other.row) {
+                // An idle process says nothing of the other's work.
+                let busier = if two { works(&session.row).cmp(&works(&other.row)) } else { Ordering::Equal };
+                if busier.then_with(|| rank(&session.row).cmp(&rank(&other.row))).is_gt() {
                     *other = session;
                 }
                 if two && other.row.detail.is_none() {
@@ -69,8 +72,13 @@ fn two_processes(one: &Session, other: &Session) -> bool {
     jig(one) && jig(other) && !one.record().same_process(&other.record())
 }
 
-/// Which of two rows of one session is shown. Of two live processes it is the one that began last: it does not change
-/// with every write. Its publisher has seen to it that it has the plain name, by a clock that is not set.
+/// Whether its process works or waits for a person.
+fn works(row: &Row) -> bool {
+    row.state != State::Idle || row.attention.is_some()
+}
+
+/// Which of two rows of one session is shown. Of two live processes that do the same it is the one that began last: it
+/// does not change with every write. Its publisher has seen to it that it has the plain name, by a clock that is not set.
 fn rank(row: &Row) -> (bool, bool, bool, Option<Timestamp>, Option<Timestamp>) {
     let stem = Path::new(&row.path).file_stem().and_then(|stem| stem.to_str());
     let plain = names::document_name(&row.session);
@@ -186,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_two_live_processes_says_so_and_shows_the_newer() {
+    fn a_session_of_two_live_processes_says_so_and_shows_the_one_that_works_else_the_newer() {
         let of = |pid: u32, began: i64, written_ago: i64, path: &str| {
             let mut session = session("s", Source::Jig, Verdict::Alive, written_ago);
             session.row.pid = Some(pid);
@@ -200,6 +208,12 @@ mod tests {
             let rows = joined(both);
             assert_eq!((rows.len(), rows[0].row.pid), (1, Some(8)));
             assert_eq!(rows[0].row.detail, Some(Detail::TWO_PROCESSES));
+        }
+        let mut busy = older.clone();
+        busy.row.state = State::Busy;
+        for both in [vec![newer.clone(), busy.clone()], vec![busy, newer.clone()]] {
+            let rows = joined(both);
+            assert_eq!((rows[0].row.pid, rows[0].row.detail.clone()), (Some(7), Some(Detail::TWO_PROCESSES)));
         }
         let mut dead = newer;
         dead.row.verdict = Verdict::Gone;

@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use jig_session_atomic::{Content, Error, MARK, PrivateDir};
+use jig_session_liveness::{Machine, Processes, clock};
 use jig_session_schema::belongs;
 use jig_session_schema::row::{Row, Source};
 use jig_session_schema::status::{Attention, Reason};
@@ -79,6 +80,11 @@ fn sweep(dir: &PrivateDir, sessions: &Path, dry_run: bool) -> Vec<String> {
     // Another program's folder is left as it is.
     if !dir.is_marked().unwrap_or(false) {
         return Vec::new();
+    }
+    if !dry_run {
+        // What a writer that was killed has left; one that cannot go is nobody's trouble.
+        let machine = Machine::new();
+        let _ = dir.sweep(clock::wall().epoch_ms(), |pid| machine.is_missing(pid));
     }
     let mut removed = Vec::new();
     for name in dir.list().unwrap_or_default() {

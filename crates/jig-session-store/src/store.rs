@@ -9,6 +9,7 @@ use std::time::Duration;
 use jig_session_atomic::{EntryProblem, Error, PrivateDir, Reason, Stamp};
 use jig_session_liveness::Processes;
 use jig_session_schema::limits::STATUS_BYTES;
+use jig_session_schema::places::KING_DIR;
 use jig_session_schema::row::{Problem, ProblemReason};
 
 use crate::card;
@@ -43,7 +44,11 @@ impl Store {
     #[must_use]
     pub fn new(sessions: &Path, king: &Path) -> Self {
         let own = Folder::new(sessions, |path| PrivateDir::open_own_existing(path), status::session);
-        let king = Folder::new(king, |path| PrivateDir::open_existing(path), card::session);
+        let king = Folder::new(
+            king,
+            |path| PrivateDir::open_existing(path).map_err(|error| error.named_by(KING_DIR)),
+            card::session,
+        );
         Self { own, king, buffer: Vec::new() }
     }
 

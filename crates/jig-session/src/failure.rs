@@ -110,7 +110,7 @@ impl From<jig_session_atomic::Error> for Failure {
     fn from(error: jig_session_atomic::Error) -> Self {
         let code = if error.is_unsafe() { Code::UnsafeDir } else { Code::Io };
         let mut failure = Self::new(code, error.to_string()).path(error.path()).errno(error.errno());
-        failure.hint = error.hint().map(str::to_owned);
+        failure.hint = error.hint();
         failure
     }
 }

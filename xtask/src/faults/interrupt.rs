@@ -38,6 +38,11 @@ const SHORT: usize = 2;
 /// How many runs of each operation the short form disturbs in each of the two ways, evenly chosen from all.
 const SHORT_RUNS: usize = 40;
 
+/// A disk or a quota may be found full only when a file is put in its place or brought to the disk.
+const FULL: [&str; 2] = ["ENOSPC", "EDQUOT"];
+/// The calls that do so: they meet each of [`FULL`] in the short form, too.
+const PLACING: [&str; 7] = ["rename", "renameat", "renameat2", "link", "linkat", "fsync", "fdatasync"];
+
 /// How often a call is tried again that a run did not make: threads and timers change the order of calls a little.
 const TRIES: usize = 4;
 
@@ -51,6 +56,14 @@ struct Point {
     fault: Fault,
 }
 
+impl Point {
+    /// Whether the short form must not leave it out.
+    fn is_due(&self) -> bool {
+        let is_full = matches!(self.fault, Fault::Errno(errno) if FULL.contains(&errno));
+        is_full && PLACING.contains(&self.call.name.as_str())
+    }
+}
+
 /// Runs every operation, or the one that is named, under every fault.
 pub(crate) fn run(programs: &Programs, only: Option<&str>, short: bool, report: &mut Report) -> anyhow::Result<()> {
     for operation in operations::all().filter(|operation| only.is_none_or(|name| name == operation.name)) {
@@ -58,7 +71,9 @@ pub(crate) fn run(programs: &Programs, only: Option<&str>, short: bool, report: 
         let (kills, errors) = points.iter().partition::<Vec<_>, _>(|point| matches!(point.fault, Fault::Kill));
         for (what, mut points) in [("killed before each call", kills), ("each call failing", errors)] {
             if short && points.len() > SHORT_RUNS {
-                points = (0..SHORT_RUNS).map(|turn| points[turn * points.len() / SHORT_RUNS]).collect();
+                let (due, others) = points.into_iter().partition::<Vec<_>, _>(|point| point.is_due());
+                let chosen = SHORT_RUNS.saturating_sub(due.len()).min(others.len());
+                points = (0..chosen).map(|turn| others[turn * others.len() / chosen]).chain(due).collect();
             }
             let (hit, wrong) = disturb(operation, programs, &points)?;
             let about = format!("{}, {what}: {hit} of {} runs disturbed", operation.name, points.len());
@@ -83,8 +98,10 @@ fn points(operation: &Operation, programs: &Programs, short: bool) -> anyhow::Re
     for (number, call) in calls.iter().enumerate() {
         points.push(Point { call: call.clone(), fault: Fault::Kill });
         let errnos = if short { SHORT } else { ERRNOS.len() };
-        for turn in 0..errnos {
-            let errno = ERRNOS[(number * errnos + turn) % ERRNOS.len()];
+        let placing = short && PLACING.contains(&call.name.as_str());
+        let due = FULL.into_iter().filter(|_| placing);
+        let others = (0..errnos).map(|turn| ERRNOS[(number * errnos + turn) % ERRNOS.len()]);
+        for errno in due.chain(others.filter(|errno| !placing || !FULL.contains(errno))) {
             points.push(Point { call: call.clone(), fault: Fault::Errno(errno) });
         }
     }
@@ -162,15 +179,17 @@ fn told(
     let failed = !ended.status.success();
     // A call that says "not there" is believed by what only looks whether something is there, and one that says "a link"
     // or "a device" by what reads regular files only.
-    const NO_FILE: [&str; 6] = [
+    const NO_FILE: [&str; 7] = [
         "not-a-regular-file",
         "it is not a regular file",
         "not-found",
         "nobody on this bus",
         "is not held",
         "1 unreadable",
+        "was changed meanwhile",
     ];
-    let no_file = ["ELOOP", "ENODEV"].contains(&errno) && NO_FILE.iter().any(|word| ended.text.contains(word));
+    let no_file =
+        ["ELOOP", "ENODEV", "ENOTDIR"].contains(&errno) && NO_FILE.iter().any(|word| ended.text.contains(word));
     let unsaid = found == Version::Old && errno != "ENOENT" && !no_file;
     if (failed && errno != "ENOENT" && !no_file) || unsaid {
         let said = ended.text.contains(errno) && ended.text.contains(&*scene.state().to_string_lossy());

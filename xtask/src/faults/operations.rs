@@ -169,7 +169,45 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         next: |scene| scene.jig(&["king", "dismiss", "k-2222", "--json"], ""),
         silent: false,
     },
+    Operation {
+        name: "seen",
+        prepare: |scene| put_document(scene, "s-1", "old", std::process::id()),
+        run: |scene| scene.jig(&["seen", "s-1", "--json"], ""),
+        found: |scene| {
+            named(scene.document("s-1.json")?.as_ref())?;
+            let marks = std::fs::read_dir(scene.state().join("seen")).into_iter().flatten().flatten();
+            let marks = marks.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count();
+            Ok(if marks == 0 { Version::Old } else { Version::New })
+        },
+        next: |scene| scene.jig(&["seen", "s-1", "--json"], ""),
+        silent: false,
+    },
+    Operation {
+        name: "hooks-install",
+        prepare: |scene| {
+            std::fs::create_dir(scene.state().join("claude"))?;
+            scene.put("../claude/settings.json", r#"{"model":"old"}"#)
+        },
+        run: hooks_install,
+        found: |scene| {
+            let settings = scene.document("../claude/settings.json")?.ok_or("the settings are lost")?;
+            match (settings["model"].as_str(), settings.get("hooks").is_some()) {
+                (Some("old"), false) => Ok(Version::Old),
+                (Some("old"), true) => Ok(Version::New),
+                _ => Err(format!("the settings are {settings}")),
+            }
+        },
+        next: hooks_install,
+        silent: false,
+    },
 ];
+
+/// An edit of another program's settings.
+fn hooks_install(scene: &Scene) -> Run {
+    let mut run = scene.jig(&["hooks", "install", "claude"], "");
+    run.env.push(("CLAUDE_CONFIG_DIR".to_owned(), scene.state().join("claude").to_string_lossy().into_owned()));
+    run
+}
 
 /// Every operation that is interrupted.
 pub(crate) fn all() -> impl Iterator<Item = &'static Operation> {

@@ -6,7 +6,7 @@ use jig_session_atomic::{EntryProblem, Notice, PrivateDir};
 use jig_session_liveness::{Machine, Processes};
 use jig_session_publish::{log, setup};
 use jig_session_schema::documents::{Check, Doctor};
-use jig_session_schema::places::Places;
+use jig_session_schema::places::{KING_DIR, Places};
 use jig_session_schema::row::{Detail, ProblemReason, Source};
 use jig_session_schema::status::{AgentName, Status};
 use jig_session_schema::time::Timestamp;
@@ -95,7 +95,9 @@ fn folders(places: &Places) -> Vec<Check> {
         ("bus folder", &places.bus, own),
         ("log folder", &places.log, own),
         ("archive folder", &places.king_archive, own),
-        ("pi-king folder", &places.king, |path| PrivateDir::open_existing(path)),
+        ("pi-king folder", &places.king, |path| {
+            PrivateDir::open_existing(path).map_err(|error| error.named_by(KING_DIR))
+        }),
     ];
     all.into_iter().flat_map(|(name, path, open)| folder(name, path, open)).collect()
 }
@@ -107,7 +109,7 @@ fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
     let dir = match open(path) {
         Ok(None) => return vec![good(name, format!("{} is not there yet", path.display()))],
         Ok(Some(dir)) => dir,
-        Err(error) => return vec![bad(name, error.to_string(), error.hint().map(str::to_owned), Some(path))],
+        Err(error) => return vec![bad(name, error.to_string(), error.hint(), Some(path))],
     };
     let mut checks = Vec::new();
     for notice in dir.notices() {

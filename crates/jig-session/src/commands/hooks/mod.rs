@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jig_session_agents::{ALL, Agent, Hooks, Plugin, Seen};
-use jig_session_hooks::{Content, Deed, Part, Target, apply, changes, found, parts_of, run_line, stable_program};
+use jig_session_hooks::{
+    Content, Deed, Part, Target, apply, changes, found, is_ours, parts_of, run_line, stable_program,
+};
 use jig_session_schema::documents::Check;
 use jig_session_schema::hooks::{HooksAgent, HooksDocument, HooksEntry, HooksState, InstalledProgram};
 
@@ -200,6 +202,11 @@ impl Setup {
         let Some(program) = program.to_str() else {
             return Err(Failure::new(Code::Io, "this program's path is not UTF-8").path(&program));
         };
+        if !is_ours(program) {
+            let message = format!("entries are known by the name jig-session, and this program is {program}");
+            let hint = "give it that name, or a link of that name on PATH, and run that";
+            return Err(Failure::new(Code::Unsupported, message).hint(hint).path(program));
+        }
         Ok(Self { home: app.places().home, program: program.to_owned() })
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jig_session_atomic::PrivateDir;
+use jig_session_schema::places::KING_DIR;
 
 use crate::app::App;
 use crate::failure::{Code, Failure};
@@ -15,9 +16,14 @@ pub(super) fn folder(app: &App) -> PathBuf {
     app.places().king
 }
 
+/// That folder, if it is there.
+pub(super) fn open(app: &App) -> Result<Option<PrivateDir>, Failure> {
+    Ok(PrivateDir::open_existing(folder(app)).map_err(|error| error.named_by(KING_DIR))?)
+}
+
 /// The ids of all cards, by their files' names: the name is the key.
 pub(super) fn ids(app: &App) -> Result<Vec<String>, Failure> {
-    let Some(dir) = PrivateDir::open_existing(folder(app))? else {
+    let Some(dir) = open(app)? else {
         return Ok(Vec::new());
     };
     let names = dir.documents()?;

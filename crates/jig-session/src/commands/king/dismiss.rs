@@ -1,6 +1,6 @@
 //! `jig-session king dismiss`: removes the card of a session that has ended, and no other.
 
-use jig_session_atomic::{PrivateDir, Removal};
+use jig_session_atomic::Removal;
 use jig_session_liveness::{Machine, Processes, Record};
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::king_documents::KingDismiss;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         None => cards::by_part(&args.session, known.iter().map(String::as_str))?,
     };
     let gone = || Failure::new(Code::NotFound, format!("no card of {id:?} in pi-king's folder"));
-    let dir = PrivateDir::open_existing(cards::folder(app))?.ok_or_else(gone)?;
+    let dir = cards::open(app)?.ok_or_else(gone)?;
     // The path comes from the folder's entry; what the file says of itself is used for nothing.
     let name = format!("{id}.json");
     let path = dir.path().join(&name);

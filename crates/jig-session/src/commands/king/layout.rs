@@ -5,6 +5,7 @@ use jig_session_king::layout::Layout;
 use jig_session_king::writer::sweep;
 use jig_session_liveness::{Machine, Processes};
 use jig_session_schema::king_documents::KingLayout;
+use jig_session_schema::places::KING_DIR;
 
 use super::cards;
 use crate::app::App;
@@ -104,7 +105,7 @@ impl LayoutFile {
     pub(super) fn open(app: &App) -> Result<Self, Failure> {
         let folder = cards::folder(app);
         let parent = folder.parent().map_or_else(|| folder.clone(), std::path::Path::to_path_buf);
-        let dir = PrivateDir::open(&parent)?;
+        let dir = PrivateDir::open(&parent).map_err(|error| error.named_by(KING_DIR))?;
         Ok(Self { dir: dir.with_temp_name(TempName::PerProcess) })
     }
 

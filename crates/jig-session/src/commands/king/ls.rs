@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
+use super::cards;
 use super::fingerprint::agent_dir;
 use super::layout;
 use crate::app::App;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::view::{self, View};
-use jig_session_atomic::PrivateDir;
 use jig_session_king::fingerprint::Fresh;
 use jig_session_king::layout::Layout;
 use jig_session_king::rules;
@@ -16,7 +16,6 @@ use jig_session_schema::documents::KingLs;
 use jig_session_schema::json;
 use jig_session_schema::king::{KingState, KingStatus};
 use jig_session_schema::limits::STATUS_BYTES;
-use jig_session_schema::places::Places;
 use jig_session_schema::row::{Problem, Row, Source};
 use jig_session_schema::status::State;
 use jig_session_schema::time::Timestamp;
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         .into_iter()
         .filter(|problem| problem.path.as_ref().is_some_and(|path| places.is_kings(path.as_ref())))
         .collect();
-    let listed = with_records(app, &places, rows)?;
+    let listed = with_records(app, rows)?;
     if app.json {
         app.print_json(&document(listed, problems, now))?;
     } else {
@@ -69,8 +68,8 @@ fn view(app: &App) -> Result<View, Failure> {
 }
 
 /// Reads each listed file once more, whole: a row is only a summary.
-fn with_records(app: &App, places: &Places, rows: Vec<Row>) -> Result<Vec<Listed>, Failure> {
-    let Some(dir) = PrivateDir::open_existing(&places.king)? else {
+fn with_records(app: &App, rows: Vec<Row>) -> Result<Vec<Listed>, Failure> {
+    let Some(dir) = cards::open(app)? else {
         return Ok(Vec::new());
     };
     let mut fresh = Fresh::new(&agent_dir(app));

@@ -73,6 +73,23 @@ fn the_folder_does_not_follow_pis_own_folder() {
 }
 
 #[test]
+fn what_is_wrong_with_the_folder_names_the_variable_that_leads_to_it() {
+    let env = TestEnvironment::new();
+    let live = Sleeper::start();
+    put(&env, &card("k-1", live.pid()));
+    let file = env.work().join("no-folder");
+    fs::write(&file, "x").unwrap();
+    env.set("PI_KING_STATUS_DIR", &file);
+    for args in [&["king", "ls"][..], &["king", "dismiss", "k-1"], &["king", "pin", "k-1"], &["doctor"]] {
+        let ran = env.jig(args);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        let about: Vec<&str> = said.lines().filter(|line| line.contains("another folder")).collect();
+        assert!(about.iter().all(|line| line.contains("with PI_KING_STATUS_DIR")), "{args:?}: {said}");
+        assert!(!about.is_empty(), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn restart_is_needed_when_what_a_start_loads_has_changed() {
     let env = TestEnvironment::new();
     let live = Sleeper::start();
