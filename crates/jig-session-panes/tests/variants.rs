@@ -242,3 +242,13 @@ fn shells_and_programs() {
     is(Active, "cargo", "devbox", false, "warning: unused import:\n  --> src/lib.rs:\n");
     is(Active, "node", "✳ old title", false, "listening on :3000\n");
 }
+
+#[test]
+fn our_own_board_asks_nobody_and_an_agent_under_run_is_looked_for_first() {
+    let board = "  SESSIONS  3   BUS  1\n\n❯ ● api      needs approval   2m\n  ○ billing  idle            10m\n\n  Enter open · / filter · Esc back · q quit\n";
+    is(Active, "jig-session", "", true, board);
+    // What the same rows mean in any other program.
+    is(NeedsAttention, "other-program", "", true, board);
+    let dialog = "{RULE}\n Fetch\n   https://example.com\n Claude wants to fetch content\n\n ❯ 1. Yes\n   2. No, and tell Claude what to do differently (esc)\n";
+    is(NeedsAttention, "jig-session", "✳ App", false, dialog);
+}

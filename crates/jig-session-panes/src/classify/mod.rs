@@ -135,9 +135,14 @@ pub fn classify(pane: &PaneObservation<'_>) -> Classification {
         Kind::Viewer => foreground::in_program(&screen, false),
         Kind::Program => match by_command(pane.command) {
             Some(agent) => through(View::new(agent, pane.title, &screen), agent),
-            None => by_title(pane.title, &screen)
-                .or_else(|| by_drawing(pane.title, &screen))
-                .unwrap_or_else(|| foreground::in_program(&screen, true)),
+            None => by_title(pane.title, &screen).or_else(|| by_drawing(pane.title, &screen)).unwrap_or_else(|| {
+                match pane.command == OWN && pane.alternate {
+                    true => {
+                        foreground::other(PaneStatus::Active, reasons::PROGRAM, StatusSource::Command, "our own view")
+                    }
+                    false => foreground::in_program(&screen, true),
+                }
+            }),
         },
     }
 }
@@ -185,6 +190,10 @@ impl Classification {
         Self { status: file, reason, source: StatusSource::StatusFile, rule: "status file", ..seen }
     }
 }
+
+/// Our own program. Its board shows keys and other people's questions and asks none; under `run` the screen is the
+/// agent's, which is looked for first.
+const OWN: &str = "jig-session";
 
 /// Whether a process of this name is a shell.
 pub fn is_shell(name: &str) -> bool {
