@@ -210,7 +210,9 @@ impl Publisher {
             return true;
         }
         let processes = &*self.setup.processes;
-        let ancestors = processes.ancestors(pid);
+        // What hosts sessions is nobody's parent, whoever took it for an agent: all sessions run below it.
+        let mut ancestors = processes.ancestors(pid);
+        ancestors.retain(|ancestor| !hosts_sessions(processes, ancestor.pid));
         if ancestors.is_empty() {
             return false;
         }

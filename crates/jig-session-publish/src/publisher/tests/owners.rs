@@ -289,6 +289,19 @@ fn a_child_of_a_live_session_writes_nothing() {
 }
 
 #[test]
+fn what_hosts_sessions_is_no_parent() {
+    for (host, name) in [(1, "init"), (100, "tmux: server")] {
+        let world = World::new();
+        world.table.add(host, None, name, None);
+        let keeper = begun(&world, "a wrong pid", host, 0);
+        world.table.add(200, Some(host), "acme", None);
+        begun(&world, "below", 200, 1);
+        assert!(world.read("below").is_some(), "{name}");
+        drop(keeper);
+    }
+}
+
+#[test]
 fn a_process_that_only_has_the_parents_number_is_no_parent() {
     let world = World::new();
     drop(begun(&world, "parent", 100, 0));
