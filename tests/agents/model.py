@@ -6,7 +6,7 @@ What it answers is a word in the last thing that a person said:
   DO-BASH command one call of the tool that runs a command, then a text
   DO-ESCALATE cmd the same, with a request to leave the sandbox (Codex)
   DO-ASK          one question to the person
-  DO-TODO         one list of three things to do, one of them done
+  DO-TODO name    one list of three things to do, one of them done, then as DO-HOLD
   DO-SUB          one subagent, which is asked to answer a text
   DO-HOLD name    the beginning of a text, and its end when the test releases the name
   DO-FAIL         HTTP 400
@@ -215,9 +215,11 @@ class Handler(BaseHTTPRequestHandler):
         found = None
         for found in WORD.finditer(text):
             pass
-        if not found or not tools or answered:
+        if not found or not tools:
             return number, "text", None, None
         word, rest = found.group(1), found.group(2).strip()
+        if answered:
+            return (number, "hold", rest, None) if word == "TODO" else (number, "text", None, None)
         if word in ("HOLD", "FAIL"):
             return number, word.lower(), rest, None
         names = {"WRITE": WRITERS, "ASK": ASKERS, "TODO": LISTS, "SUB": SUBAGENTS}.get(word, SHELLS)

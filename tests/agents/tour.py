@@ -22,7 +22,7 @@ TABLE = {
     "start": IDLE, "streaming": BUSY, "finished": IDLE, "tool runs": BUSY, "tool ended": IDLE,
     "asked": APPROVAL, "approved": BUSY, "approved ended": IDLE, "denied by Esc": IDLE, "denied by No": IDLE,
     "Esc in a stream": IDLE, "Esc in a tool": IDLE, "API error": ERROR, "after the error": IDLE,
-    "denied by the guard": IDLE, "told of mail": IDLE, "ended": GONE, "started again": IDLE, "killed": GONE,
+    "a question": QUESTION, "left by Esc": IDLE, "subagent ended": IDLE, "denied by the guard": IDLE, "told of mail": IDLE, "ended": GONE, "started again": IDLE, "killed": GONE,
 }
 
 
@@ -162,6 +162,44 @@ class Tour:
             wait_for(lambda: str(world.file("new.txt")) in [output["path"] for output in world.status()["outputs"]],
                      "the file among the outputs", 20)
 
+    def progress(self):
+        """Of a list of things to do the share that is done is shown, as long as the turn runs."""
+        if self.mode == "run" or self.launch.progress == "skipped":
+            return
+        world = self.world
+        self.prompt("h6", "DO-TODO h6")
+        wait_for(lambda: "h6" in world.model.held, "a request that streams after the list")
+        self.moment("streaming")
+        wait_for(lambda: world.status().get("progress") == self.launch.progress, "the list's progress", 20)
+        world.model.release("h6")
+        world.wait_screen("END-h6")
+        self.moment("finished")
+        assert world.status().get("progress") is None, "a turn that has ended has no progress"
+
+    def question(self):
+        """A person is asked a question by the model, and leaves it with Esc."""
+        if self.launch.question is None:
+            return
+        world = self.world
+        self.prompt("q1", "DO-ASK")
+        world.wait_screen(self.launch.question)
+        self.moment("a question")
+        self.escape(lambda: not world.shows(self.launch.question))
+        self.moment("left by Esc")
+
+    def subagent(self):
+        """A subagent is counted while it works, and is no session of its own."""
+        if self.mode == "run" or not self.launch.subagents:
+            return
+        world = self.world
+        self.prompt("s1", "DO-SUB")
+        wait_for(lambda: "sub" in world.model.held, "the subagent's request")
+        wait_for(lambda: (world.row() or {}).get("background"), "the subagent to be counted", 20)
+        assert len(world.rows()) == 1, f"a subagent is no session: {world.rows()}"
+        world.model.release("sub")
+        wait_for(lambda: world.row() and not world.row().get("background"), "the subagent to have ended", 60)
+        self.moment("subagent ended")
+
     def bus(self):
         """Another session holds a file and has written: the edit is denied, and the model reads of the mail."""
         if self.mode == "run":
@@ -200,7 +238,8 @@ class Tour:
         os.kill(row["pid"], signal.SIGKILL)
         self.moment("killed")
 
-    STEPS = ("turns", "tool", "approval", "denials", "interrupts", "failure", "outputs", "bus", "ends", "killed")
+    STEPS = ("turns", "tool", "approval", "denials", "interrupts", "failure", "outputs", "progress", "question", "subagent",
+             "bus", "ends", "killed")
     #: With hooks and `run` at once, for an agent that reports nothing itself: only who it is comes from `run`.
     SHORT = ("turns", "approval", "ends", "killed")
 

@@ -44,6 +44,9 @@ pub struct Agent {
     pub notifications: &'static [(&'static str, Notice)],
     /// Tools that ask a person a question.
     pub questions: &'static [&'static str],
+    /// Tools that write the whole list of what is to be done, each entry with a `status`: the share of it that is done
+    /// is the turn's progress.
+    pub lists: &'static [&'static str],
     /// A tool's start may create a session's file: it never comes from a subagent that has an id of its own.
     pub calls_create: bool,
     /// A tool's start follows a person's answer, so it ends the wait for it.

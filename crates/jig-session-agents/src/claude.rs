@@ -81,6 +81,7 @@ pub const AGENT: Agent = Agent {
         ("agent_needs_input", Notice::Waits(Reason::QUESTION)),
     ],
     questions: &["AskUserQuestion"],
+    lists: &["TodoWrite"],
     calls_create: true,
     calls_answer: false,
     payload: Some(&PAYLOAD),

@@ -58,6 +58,7 @@ pub const AGENT: Agent = Agent {
     meanings: forms::MEANINGS,
     notifications: &[],
     questions: &["request_user_input"],
+    lists: &["update_plan"],
     calls_create: true,
     calls_answer: false,
     payload: Some(&forms::SNAKE),

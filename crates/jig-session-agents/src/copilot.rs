@@ -63,6 +63,7 @@ pub const AGENT: Agent = Agent {
         ("elicitation_dialog", Notice::Waits(Reason::QUESTION)),
     ],
     questions: &["ask_user"],
+    lists: &[],
     calls_create: false,
     calls_answer: false,
     payload: Some(&PAYLOAD),

@@ -40,6 +40,7 @@ pub const AGENT: Agent = Agent {
     meanings: MEANINGS,
     notifications: &[],
     questions: &[],
+    lists: &[],
     calls_create: true,
     calls_answer: false,
     payload: Some(&PAYLOAD),

@@ -50,6 +50,7 @@ pub const AGENT: Agent = Agent {
         ("elicitation_dialog", Notice::Waits(Reason::QUESTION)),
     ],
     questions: &[],
+    lists: &["TodoWrite"],
     calls_create: true,
     calls_answer: false,
     payload: Some(&forms::SNAKE),

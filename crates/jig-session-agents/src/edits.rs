@@ -54,6 +54,9 @@ const PATH_KEYS: [&str; 27] = [
 /// Arguments that hold a patch with file headers.
 const PATCH_KEYS: [&str; 6] = ["patch", "patchtext", "input", "command", "cmd", "diff"];
 
+/// The argument that says how an entry of a list stands.
+const STEP_KEY: &str = "status";
+
 /// What a shell of an agent does that applies patches by itself: it writes what a patch in its command names.
 pub(crate) const PATCHES: &str = "patches";
 
@@ -133,6 +136,19 @@ pub(crate) enum Argument {
     Looks,
     /// A command that applies a patch.
     Applies,
+    /// An entry with a status, and whether it is done. Only a tool that writes lists means that by it.
+    Step(bool),
+}
+
+/// How much of a list is done, 0 to 100; none for an empty one.
+pub(crate) fn progress(raw: &[Argument]) -> Option<u8> {
+    let steps = raw.iter().filter_map(|argument| match argument {
+        Argument::Step(done) => Some(*done),
+        _ => None,
+    });
+    let all = steps.clone().count();
+    let done = steps.filter(|done| *done).count();
+    u8::try_from((done * 100).checked_div(all)?).ok()
 }
 
 pub(crate) fn edits(raw: Vec<Argument>, action: &'static str) -> Vec<Edit> {
@@ -144,7 +160,7 @@ pub(crate) fn edits(raw: Vec<Argument>, action: &'static str) -> Vec<Edit> {
     for argument in raw {
         let edit = match argument {
             Argument::Looks => return Vec::new(),
-            Argument::Applies => continue,
+            Argument::Applies | Argument::Step(_) => continue,
             Argument::Path(_) if is_shell => continue,
             Argument::Path(path) => Edit { path, action },
             Argument::Header(path, action) => Edit { path, action },
@@ -165,6 +181,8 @@ enum Under {
     Path,
     /// Under a key for patches: a text, or the words of a command line.
     Patch,
+    /// Under the key that says how an entry of a list stands.
+    Step,
     /// Under another key: only what stands deeper counts.
     Other,
 }
@@ -202,6 +220,8 @@ impl<'de> Visitor<'de> for Arguments<'_> {
                 Under::Path
             } else if PATCH_KEYS.contains(&key.as_str()) {
                 Under::Patch
+            } else if key == STEP_KEY {
+                Under::Step
             } else {
                 Under::Other
             };
@@ -213,6 +233,9 @@ impl<'de> Visitor<'de> for Arguments<'_> {
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         match self.under {
             Under::Path if text.len() <= LONGEST => self.raw.push(Argument::Path(text.to_owned())),
+            // What was given up is neither done nor to be done.
+            Under::Step if text == "cancelled" => {}
+            Under::Step => self.raw.push(Argument::Step(text == "completed")),
             Under::Path | Under::Other => {}
             // An editor that also shows files.
             Under::Patch if text == "view" => self.raw.push(Argument::Looks),

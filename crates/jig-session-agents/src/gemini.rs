@@ -56,6 +56,7 @@ pub const AGENT: Agent = Agent {
     meanings: MEANINGS,
     notifications: &[("ToolPermission", Notice::Asks)],
     questions: &["ask_user"],
+    lists: &["write_todos"],
     calls_create: true,
     calls_answer: false,
     payload: Some(&PAYLOAD),

@@ -45,6 +45,7 @@ pub const AGENT: Agent = Agent {
     meanings: forms::MEANINGS,
     notifications: &[],
     questions: &[],
+    lists: &[],
     calls_create: true,
     calls_answer: false,
     payload: Some(&PAYLOAD),

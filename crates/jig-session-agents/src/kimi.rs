@@ -21,6 +21,7 @@ pub const AGENT: Agent = Agent {
     meanings: &[],
     notifications: &[],
     questions: &[],
+    lists: &[],
     calls_create: true,
     calls_answer: false,
     payload: None,

@@ -2,8 +2,8 @@
 
 use jig_session_schema::event::{
     AttentionEvent, BackgroundEvent, ChildrenEvent, ContextEvent, DecisionEvent, EndEvent, Event, ModelEvent,
-    OutputEvent, SessionEvent, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase, UsageEvent,
-    UsageMode,
+    OutputEvent, ProgressEvent, SessionEvent, ToolEvent, ToolOutcome, ToolPhase, TurnEvent, TurnOutcome, TurnPhase,
+    UsageEvent, UsageMode,
 };
 use jig_session_schema::shape::Patch;
 use jig_session_schema::status::{
@@ -216,6 +216,8 @@ impl Call<'_> {
                 let action = OutputAction::new(edit.action)?;
                 Some(OutputEvent::new().path(edit.path.clone()).action(action).into())
             }));
+            let progress = self.payload.progress;
+            events.extend(progress.map(|done| ProgressEvent::new().percent(Some(done)).into()));
         }
         events
     }

@@ -42,6 +42,7 @@ pub const AGENT: Agent = Agent {
     meanings: MEANINGS,
     notifications: &[],
     questions: &["question"],
+    lists: &["todowrite"],
     calls_create: false,
     calls_answer: false,
     payload: Some(&PAYLOAD),

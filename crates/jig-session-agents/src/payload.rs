@@ -7,7 +7,7 @@ use jig_session_schema::json;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::agent::Agent;
-use crate::edits::{Argument, Arguments, Edit, action, edits};
+use crate::edits::{Argument, Arguments, Edit, action, edits, progress};
 
 /// Visits of values that say nothing here.
 macro_rules! passed_over {
@@ -116,6 +116,8 @@ pub struct Payload {
     fields: Vec<(Field, Scalar)>,
     /// The files that the call writes. Empty for a tool that edits nothing.
     pub edits: Vec<Edit>,
+    /// How much of the list that the call writes is done, 0 to 100. None for a tool that writes no list, or an empty one.
+    pub progress: Option<u8>,
 }
 
 impl Payload {
@@ -139,7 +141,10 @@ impl Payload {
         let base = form.base.map_or(&[][..], |base| base.keys);
         Object { keys: form.keys, base, payload: &mut payload, arguments: &mut raw }.deserialize(&mut reader)?;
         reader.end()?;
-        if let Some(action) = payload.text(Field::Tool).and_then(|tool| action(agent, tool)) {
+        let Some(tool) = payload.text(Field::Tool) else { return Ok(payload) };
+        if agent.lists.iter().any(|list| list.eq_ignore_ascii_case(tool)) {
+            payload.progress = progress(&raw);
+        } else if let Some(action) = action(agent, tool) {
             payload.edits = edits(raw, action);
         }
         Ok(payload)
@@ -380,7 +385,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::{claude, codex, copilot, droid, gemini, opencode};
+    use crate::{claude, codex, copilot, droid, gemini, opencode, qwen};
 
     fn read(agent: &Agent, payload: &Json) -> Payload {
         Payload::read(agent, payload.to_string().as_bytes()).unwrap_or_default()
@@ -425,6 +430,41 @@ mod tests {
         }
         assert!(Payload::read(&claude::AGENT, b"[1]").is_err());
         assert!(Payload::read(&claude::AGENT, b"{} x").is_err());
+    }
+
+    #[test]
+    fn of_a_list_of_things_to_do_only_the_share_that_is_done_is_read() {
+        let steps = |states: &[&str]| states.iter().map(|state| json!({"content": "x", "status": state})).collect();
+        let list = |states: &[&str]| -> Json { steps(states) };
+        let open = ["completed", "in_progress", "pending"];
+        let table: [(&Agent, &str, Json, Option<u8>); 11] = [
+            (&claude::AGENT, "TodoWrite", json!({"todos": list(&open)}), Some(33)),
+            (&codex::AGENT, "update_plan", json!({"explanation": "x", "plan": list(&open)}), Some(33)),
+            (&gemini::AGENT, "write_todos", json!({"todos": list(&["completed", "completed"])}), Some(100)),
+            (&qwen::AGENT, "todo_write", json!({"todos": list(&["pending"])}), Some(0)),
+            (&opencode::AGENT, "todowrite", json!({"todos": list(&["completed", "cancelled", "pending"])}), Some(50)),
+            // The arguments as the text of an object.
+            (&claude::AGENT, "TodoWrite", json!(json!({"todos": list(&open)}).to_string()), Some(33)),
+            (&claude::AGENT, "TodoWrite", json!({"todos": list(&["cancelled"])}), None),
+            (&claude::AGENT, "TodoWrite", json!({"todos": []}), None),
+            (&claude::AGENT, "TodoWrite", json!({}), None),
+            (&claude::AGENT, "TodoWrite", json!({"todos": [{"status": 7}, {"status": null}]}), None),
+            // Another tool's status says nothing of the turn.
+            (&claude::AGENT, "Bash", json!({"todos": list(&open)}), None),
+        ];
+        for (agent, tool, arguments, wanted) in table {
+            let payload = match agent.name {
+                "opencode" => json!({"hook": "tool.execute.after", "input": {"tool": tool, "args": arguments}}),
+                _ => json!({"tool_name": tool, "tool_input": arguments}),
+            };
+            let read = read(agent, &payload);
+            assert_eq!((read.progress, read.edits), (wanted, Vec::new()), "{payload}");
+        }
+        let many = vec!["completed"; 1000];
+        assert_eq!(
+            read(&qwen::AGENT, &json!({"tool_name": "todo_write", "tool_input": {"todos": list(&many)}})).progress,
+            Some(100)
+        );
     }
 
     #[test]

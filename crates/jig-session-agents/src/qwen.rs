@@ -53,6 +53,7 @@ pub const AGENT: Agent = Agent {
     meanings: forms::MEANINGS,
     notifications: &[("permission_prompt", Notice::Asks), ("idle_prompt", Notice::Idle)],
     questions: &["ask_user_question"],
+    lists: &["todo_write"],
     calls_create: true,
     calls_answer: true,
     payload: Some(&PAYLOAD),

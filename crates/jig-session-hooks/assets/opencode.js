@@ -8,6 +8,7 @@ const INSTALLED = "";
 const PROGRAM = process.env.JIG_SESSION_HOOK || INSTALLED || "jig-session";
 const EDITORS = ["edit", "multiedit", "write", "patch", "apply_patch"];
 const PATHS = ["filePath", "patchText"];
+const LISTS = ["todowrite"];
 /** How long a guard may take before the edit goes on. */
 const GUARD_MS = 2500;
 
@@ -129,8 +130,11 @@ function translator(send, windowOf = () => undefined) {
 
   function tool(hook, input, output) {
     if (parents.has(input.sessionID)) return;
-    const edits = EDITORS.includes(input.tool);
-    const args = edits ? pick(output?.args ?? input.args, PATHS) : {};
+    const given = output?.args ?? input.args;
+    let args = EDITORS.includes(input.tool) ? pick(given, PATHS) : {};
+    // Of a list only how each entry stands.
+    if (LISTS.includes(input.tool) && Array.isArray(given?.todos))
+      args = { todos: given.todos.map((entry) => pick(entry, ["status"])) };
     send({ hook, input: { ...pick(input, ["sessionID", "tool", "callID"]), args } });
   }
 

@@ -21,6 +21,9 @@ class Launch:
     leave = "/exit"
     parts = ("--bus", "--guard", "--statusline")
     figures = {"model.id": "told", "context.tokens": "told", "context.window": "told", "usage.cost": "told"}
+    progress = "skipped"
+    question = r"secret-two"
+    subagents = True
     differs = {}
 
     def opened(self, tour):

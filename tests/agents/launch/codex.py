@@ -34,6 +34,9 @@ class Launch:
     parts = ("--bus", "--guard")
     figures = {"model.id": "fake-model", "context.tokens": 2421, "context.window": "told", "usage.input": "told",
                "usage.output": "told", "usage.cost": None}
+    progress = 33
+    question = None
+    subagents = False
     differs = {
         "hooks": {
             # It tells of a session with the first prompt.

@@ -20,6 +20,9 @@ class Launch:
     leave = "/exit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "usage.cost": None}
+    progress = "skipped"
+    question = r"secret-two"
+    subagents = True
     differs = {"hooks": {"start": None, "started again": None}}
 
     def prepare(self, world):

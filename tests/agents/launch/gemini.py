@@ -30,6 +30,9 @@ class Launch:
     leave = "/quit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "context.window": None, "usage.cost": None}
+    progress = 33
+    question = r"secret-two"
+    subagents = True
     differs = {
         # Only its screen tells that a call was approved, until the tool ends.
         mode: {"approved": {"state": "busy", "attention": "approval"}} for mode in ("hooks", "both")

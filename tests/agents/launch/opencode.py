@@ -20,6 +20,9 @@ class Launch:
     parts = ()
     figures = {"model.id": "fake-model", "context.tokens": 2421, "usage.input": "told", "usage.output": "told",
                "usage.cost": "told"}
+    progress = 33
+    question = r"secret-two"
+    subagents = True
     differs = {"hooks": {"start": None, "started again": None}}
 
     def prepare(self, world):

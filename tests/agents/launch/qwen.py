@@ -19,6 +19,9 @@ class Launch:
     leave = "/quit"
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "context.window": "told", "usage.cost": None}
+    progress = 33
+    question = r"secret-two"
+    subagents = True
     differs = {}
 
     def prepare(self, world):

@@ -42,6 +42,7 @@ pub const AGENT: Agent = Agent {
     meanings: &[],
     notifications: &[],
     questions: &[],
+    lists: &[],
     calls_create: true,
     calls_answer: false,
     payload: Some(&PAYLOAD),
