@@ -104,6 +104,7 @@ class World:
             print("--- screen:\n" + "\n".join(line for line in self.screen().splitlines() if line.strip()))
         except subprocess.CalledProcessError as error:
             print("--- no screen:", error)
+        print("--- tools:", self.model.offered)
         print("--- model:", [request["text"][-80:] for request in self.model.requests[-4:]])
 
     def close(self):

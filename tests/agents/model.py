@@ -90,7 +90,8 @@ def arguments(tool, word, rest, properties):
                 "description": "secret-todo"}
     else:
         made = {"description": "secret-task", "prompt": "secret-subprompt DO-HOLD sub",
-                "subagent_type": "general-purpose", "agent_type": "general-purpose", "name": "secret-name"}
+                "subagent_type": "general" if tool == "task" else "general-purpose",
+                "agent_type": "general-purpose", "name": "secret-name"}
     return {key: value for key, value in made.items() if not properties or key in properties}
 
 
@@ -103,6 +104,8 @@ class Model:
         self.requests = []
         self.held = set()
         self.released = set()
+        #: The tools of the last request that was to be answered with a call.
+        self.offered = []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"model": self}))
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
@@ -224,6 +227,7 @@ class Handler(BaseHTTPRequestHandler):
             return number, word.lower(), rest, None
         names = {"WRITE": WRITERS, "ASK": ASKERS, "TODO": LISTS, "SUB": SUBAGENTS}.get(word, SHELLS)
         tool = next((name for name in names if name in tools), None)
+        self.model.offered = sorted(name for name in tools if name)
         if tool is None and word == "WRITE":
             # A model of OpenAI's writes its patches through the shell.
             tool = next((name for name in SHELLS if name in tools), None)

@@ -22,7 +22,7 @@ class Launch:
     parts = ("--bus", "--guard", "--statusline")
     figures = {"model.id": "told", "context.tokens": "told", "context.window": "told", "usage.cost": "told"}
     progress = "skipped"
-    question = r"secret-two"
+    question = r"2\.\s+secret-two"
     subagents = True
     differs = {}
 

@@ -9,6 +9,10 @@ commandPrefix = "./free"
 decision = "allow"
 priority = 200
 [[rule]]
+toolName = "write_todos"
+decision = "allow"
+priority = 200
+[[rule]]
 toolName = "write_file"
 decision = "allow"
 priority = 200
@@ -31,8 +35,8 @@ class Launch:
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "context.window": None, "usage.cost": None}
     progress = 33
-    question = r"secret-two"
-    subagents = True
+    question = r"2\.\s+secret-two"
+    subagents = False
     differs = {
         # Only its screen tells that a call was approved, until the tool ends.
         mode: {"approved": {"state": "busy", "attention": "approval"}} for mode in ("hooks", "both")

@@ -21,7 +21,7 @@ class Launch:
     figures = {"model.id": "fake-model", "context.tokens": 2421, "usage.input": "told", "usage.output": "told",
                "usage.cost": "told"}
     progress = 33
-    question = r"secret-two"
+    question = r"2\.\s+secret-two"
     subagents = True
     differs = {"hooks": {"start": None, "started again": None}}
 

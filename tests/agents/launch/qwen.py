@@ -20,7 +20,7 @@ class Launch:
     parts = ("--bus", "--guard")
     figures = {"model.id": "told", "context.tokens": 2421, "context.window": "told", "usage.cost": None}
     progress = 33
-    question = r"secret-two"
+    question = r"2\.\s+secret-two"
     subagents = True
     differs = {}
 
@@ -31,7 +31,8 @@ class Launch:
         (world.home / ".qwen" / "settings.json").write_text(json.dumps({
             "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
             "model": {"name": "fake-model"}, "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
-            "permissions": {"allow": ["Bash(./free *)", "Edit"]},
+            "tools": {"todoWrite": {"enabled": True}},
+            "permissions": {"allow": ["Bash(./free *)", "Edit", "Agent"]},
             "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}}))
         world.env.update(OPENAI_API_KEY="secret-key", OPENAI_MODEL="fake-model",
                          OPENAI_BASE_URL=f"http://127.0.0.1:{world.model.port}/v1")
