@@ -114,7 +114,8 @@ def controls(world):
     there = broker(world, ["a", "b"])
     document = json.dumps({"schema": 1, "at": "2026-11-29T18:18:47.855Z", "session": "x", "folder": "x", "state": "idle",
                            "verdict": "alive"}).encode()
-    online = json.dumps({"schema": 1, "at": "2026-11-29T18:18:47.855Z", "online": True, "id": "1"}).encode()
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    online = json.dumps({"schema": 1, "at": now, "online": True, "id": "1"}).encode()
     assert there.publish("a", "jig-session/v1/a/online", online) and there.publish("a", "jig-session/v1/a/s/x", document)
     rows, _ = world.rows(there)
     assert ids(rows, "reported") == {"x"}, "without a Last Will a machine that is gone counts as online"
@@ -207,6 +208,15 @@ def strangers(world):
     machine.stop()
     machine.share()
     until("what is nobody's is taken back", lambda: "leftover" not in ids(world.rows(there)[0]))
+
+    old = {"schema": 1, "at": "2026-01-01T00:00:00Z", "online": True, "id": "8"}
+    there.publish("evil", "jig-session/v1/evil/online", json.dumps(old).encode())
+    rows, problems = world.rows(there)
+    assert {row["detail"] for row in rows if row["host"] == "evil"} == {"unreachable"}, "what a broker kept is no sign of life"
+    assert any("it said last at" in problem["message"] for problem in problems), problems
+    late = Machine(world, there, "late", 1, user="evil", share_as="evil").share()
+    until("who is long gone has no name", lambda: "late-s0" in ids(world.rows(there)[0], "reported"))
+    late.stop()
 
     ahead = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
     there.publish("b", "jig-session/v1/b/online", json.dumps({"schema": 1, "at": ahead, "online": True, "id": "9"}).encode())

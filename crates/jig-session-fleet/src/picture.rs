@@ -20,8 +20,8 @@ const ALL_SESSIONS: usize = 200_000;
 const UNREADABLE: usize = 100;
 /// A clock that differs by less is right enough, in milliseconds.
 const CLOCK_MS: i64 = 5000;
-/// A machine that is connected says so once a minute; what it said longer ago than this was not said so long ago.
-const SILENT_MS: i64 = 180_000;
+/// A machine that is connected says so once a minute: one that a broker heard longer ago than this may be gone.
+pub(crate) const SILENT_MS: i64 = 180_000;
 
 /// One message of the broker.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ struct Machine {
     said: Option<FleetMachine>,
     /// It was told of since the connection began, which it is after its sessions.
     told: bool,
+    /// It was heard: what it said is not only what a broker had kept since it was there.
+    heard: bool,
     /// Another one is connected under the same name.
     twin: bool,
     sessions: BTreeMap<String, Held>,
@@ -85,7 +87,7 @@ impl Picture {
     pub fn connected(&mut self) {
         (self.ready, self.caught_up, self.lost) = (false, false, None);
         for machine in self.machines.values_mut() {
-            machine.told = false;
+            (machine.told, machine.heard) = (false, false);
             machine.sessions.values_mut().for_each(|held| held.told = false);
         }
     }
@@ -147,8 +149,10 @@ impl Picture {
         };
         // The Last Will holds the time of the connection, not its own.
         if said.online {
-            machine.clock(said.at, received.retained, now, true);
+            machine.clock(said.at, received.retained, now);
         }
+        // A broker that was killed with the machine and keeps what it holds knows of no Last Will.
+        machine.heard |= !received.retained || now.since_ms(said.at) <= SILENT_MS;
         machine.told = true;
         // A Last Will is of a machine that had no time to tell all.
         if self.ready && said.online {
@@ -172,7 +176,8 @@ impl Picture {
             Err(why) => return machine.cannot_read(name, why),
         };
         machine.unreadable.remove(name);
-        machine.clock(session.at, received.retained, now, false);
+        machine.clock(session.at, received.retained, now);
+        machine.heard |= !received.retained;
         let held = Held { session, told: true };
         if machine.sessions.contains_key(name) {
             machine.sessions.insert(name.to_owned(), held);
@@ -213,7 +218,7 @@ impl Picture {
         let mut ids: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, machine) in self.others() {
             let online = machine.said.as_ref().is_some_and(|said| said.online);
-            let fresh = self.lost.is_none() && online;
+            let fresh = self.lost.is_none() && online && machine.heard;
             for (file, held) in &machine.sessions {
                 let mut row = reduce::row(name, &self.topics.session(name, file), &held.session, fresh);
                 if !held.told {
@@ -227,6 +232,13 @@ impl Picture {
                 let words = format!("it is offline; its sessions are as last seen{at}");
                 look.problems.push(problem(name, ProblemReason::UNREACHABLE, words));
                 look.last_seen.insert(name.to_owned(), last);
+            }
+            if online && !machine.heard {
+                let at = machine.said.as_ref().map(|said| said.at).unwrap_or_default();
+                let words =
+                    format!("it said last at {at} that it is there: it went without a word, or its clock is behind");
+                look.problems.push(problem(name, ProblemReason::UNREACHABLE, words));
+                look.last_seen.insert(name.to_owned(), Some(at));
             }
             look.problems.extend(machine.problems(name));
             if let Some(said) = machine.said.as_ref().filter(|said| !said.id.is_empty())
@@ -259,11 +271,11 @@ impl Machine {
     }
 
     /// Compares the clocks: exactly by what is sent now, and by what the broker had kept as far as it can tell.
-    fn clock(&mut self, at: Timestamp, retained: bool, now: Timestamp, beats: bool) {
+    fn clock(&mut self, at: Timestamp, retained: bool, now: Timestamp) {
         let ahead = at.since_ms(now);
         if !retained {
             self.ahead_ms = Some(ahead);
-        } else if ahead > CLOCK_MS || (beats && ahead < -SILENT_MS) {
+        } else if ahead > CLOCK_MS {
             self.ahead_ms.get_or_insert(ahead);
         }
     }
@@ -380,6 +392,7 @@ mod tests {
         // Back, and the broker tells of it again.
         told.0.connected();
         told.said("p/v1/a/s/x", &session("x", 0), true);
+        told.said("p/v1/a/online", &machine(true, "1", 0), true);
         told.0.told();
         assert_eq!(told.rows(), ["a/x reported"]);
         // Back, and the broker has forgotten all: nothing is known anew until the machine says it.
@@ -449,7 +462,6 @@ mod tests {
             (-3_600_000, false, Some("60 min behind")),
             (-10_000, false, Some("10 s behind")),
             (3_600_000, true, Some("60 min ahead of")),
-            (-3_600_000, true, Some("60 min behind")),
             (-100_000, true, None),
             (4000, false, None),
         ] {
@@ -459,6 +471,20 @@ mod tests {
             assert_eq!(problems.len(), usize::from(words.is_some()), "{when} {retained}: {problems:?}");
             assert!(words.is_none_or(|words| problems[0].contains(words)), "{when} {retained}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn what_a_broker_has_kept_for_long_is_no_sign_of_life() {
+        let mut told = Told::new();
+        told.said("p/v1/a/online", &machine(true, "1", -86_400_000), true);
+        told.said("p/v1/a/s/x", &session("x", -86_400_000), true);
+        told.0.told();
+        assert_eq!(told.rows(), ["a/x unreachable"]);
+        assert!(told.problems()[0].starts_with("a: it said last at "), "{:?}", told.problems());
+        // It beats: only its clock is behind.
+        told.said("p/v1/a/online", &machine(true, "1", -86_400_000), false);
+        assert_eq!(told.rows(), ["a/x reported"]);
+        assert_eq!(told.problems(), ["a: its clock is 24 h behind this one"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use rumqttc::{Client, Connection, Event, LastWill, Packet, QoS, SubscribeFilter}
 use crate::address::Address;
 use crate::connect::{self, Access, ConnectError, Pauses};
 use crate::outbox::Outbox;
+use crate::picture::SILENT_MS;
 use crate::reduce::{Sharing, shared};
 use crate::topic::{Topic, Topics, is_part};
 
@@ -125,7 +126,7 @@ impl Sharer<'_> {
                 self.outbox.set(rows.iter().filter_map(|row| Some((file(row)?, shared(row, self.sharing)))));
             }
             while let Ok(word) = self.link.words.try_recv() {
-                self.hear(word, tell)?;
+                self.hear(word, source.now(), tell)?;
             }
             // Nothing is said before it is known what is there: a folder that cannot be read is no empty one.
             let wait = if read && self.answered >= 2 { self.send(source.now()) } else { LOOK };
@@ -135,7 +136,7 @@ impl Sharer<'_> {
         Ok(())
     }
 
-    fn hear(&mut self, word: Word, tell: &mut dyn FnMut(Told)) -> Result<(), ShareError> {
+    fn hear(&mut self, word: Word, now: Timestamp, tell: &mut dyn FnMut(Told)) -> Result<(), ShareError> {
         match word {
             Word::Connected => {
                 self.answered = 0;
@@ -162,7 +163,9 @@ impl Sharer<'_> {
                 }
                 Some(Topic::Machine(_)) if self.answered < 2 => {
                     let other = FleetMachine::read(&payload).ok().map(|read| read.value);
-                    if other.is_some_and(|other| other.online && other.id != self.said.id) {
+                    // A broker may have kept the word of one that is long gone.
+                    let here = |other: &FleetMachine| now.since_ms(other.at) <= SILENT_MS;
+                    if other.is_some_and(|other| other.online && other.id != self.said.id && here(&other)) {
                         return Err(ShareError::Taken(self.name.to_owned()));
                     }
                 }
