@@ -7,6 +7,8 @@ const PART = /^[A-Za-z0-9._~-]{1,200}$/;
 /** How many sessions one machine may show, so that a flood of one hides no other. */
 const SESSIONS_EACH = 500;
 const MACHINES = 5000;
+/** A machine that is connected says so once a minute: one that a broker heard longer ago than this may be gone. */
+const SILENT_MS = 180_000;
 
 /** What is held of a machine. */
 export interface Held {
@@ -22,6 +24,8 @@ export interface Held {
   /** How many sessions fewer came than it shares: a broker with a short queue drops what it kept. */
   missing: number;
   round: number;
+  /** Something came of it as it was said, or was kept for a short time only. */
+  heard: boolean;
 }
 
 export interface Group {
@@ -83,7 +87,10 @@ export class Fleet {
     this.round += 1;
     this.settled = false;
     this.broken.clear();
-    for (const held of this.machines.values()) held.beyond.clear();
+    for (const held of this.machines.values()) {
+      held.beyond.clear();
+      held.heard = false;
+    }
   }
 
   /**
@@ -103,25 +110,25 @@ export class Fleet {
     }
   }
 
-  /** A message; `now` is our time if it comes as it is said, undefined if the broker kept it. The topic alone says whose it is. */
-  take(topic: string, payload: Uint8Array, now: number | undefined): Began | undefined {
+  /** A message that comes at this time of ours, as it is said or kept by the broker. The topic alone says whose it is. */
+  take(topic: string, payload: Uint8Array, at: number, kept: boolean): Began | undefined {
     if (!topic.startsWith(this.root)) return undefined;
     const [machine, kind, key, ...rest] = topic.slice(this.root.length).split("/");
     if (machine === undefined || !PART.test(machine) || rest.length > 0) return undefined;
-    if (kind === "online" && key === undefined) this.takeMachine(machine, topic, payload, now);
-    if (kind === "s" && key !== undefined && PART.test(key)) return this.takeSession(machine, key, topic, payload);
+    if (kind === "online" && key === undefined) this.takeMachine(machine, topic, payload, at, kept);
+    if (kind === "s" && key !== undefined && PART.test(key)) return this.takeSession(machine, key, topic, payload, kept);
     return undefined;
   }
 
   private hold(name: string): Held | undefined {
     const there = this.machines.get(name);
     if (there !== undefined || this.machines.size >= MACHINES) return there;
-    const held: Held = { name, machine: undefined, seen: undefined, ahead: 0, sessions: new Map(), beyond: new Set(), missing: 0, round: 0 };
+    const held: Held = { name, machine: undefined, seen: undefined, ahead: 0, sessions: new Map(), beyond: new Set(), missing: 0, round: 0, heard: false };
     this.machines.set(name, held);
     return held;
   }
 
-  private takeMachine(name: string, topic: string, payload: Uint8Array, now: number | undefined): void {
+  private takeMachine(name: string, topic: string, payload: Uint8Array, at: number, kept: boolean): void {
     this.broken.delete(topic);
     if (payload.length === 0) {
       this.machines.delete(name);
@@ -134,17 +141,19 @@ export class Fleet {
       return;
     }
     held.machine = machine;
-    if (now !== undefined && machine.online && machine.at !== undefined) held.ahead = machine.at - now;
+    // A broker that was killed with the machine and keeps what it holds knows of no Last Will.
+    held.heard ||= !kept || at - (machine.at ?? 0) <= SILENT_MS;
+    if (!kept && machine.online && machine.at !== undefined) held.ahead = machine.at - at;
     held.seen = latest(held.seen, machine.at);
     held.round = this.round;
     // A machine says its sessions before itself.
-    if (this.settled && now !== undefined) this.sweep(held);
+    if (this.settled && !kept) this.sweep(held);
     // Between two such words sessions come and go; at the word itself both numbers are of one moment.
     const here = held.sessions.size + held.beyond.size;
     held.missing = this.settled && machine.online ? Math.max(0, (machine.sessions ?? 0) - here) : 0;
   }
 
-  private takeSession(name: string, key: string, topic: string, payload: Uint8Array): Began | undefined {
+  private takeSession(name: string, key: string, topic: string, payload: Uint8Array, kept: boolean): Began | undefined {
     this.broken.delete(topic);
     if (payload.length === 0) {
       const held = this.machines.get(name);
@@ -160,6 +169,7 @@ export class Fleet {
     }
     const held = this.hold(name);
     if (held === undefined) return undefined;
+    held.heard ||= !kept;
     held.seen = latest(held.seen, session.at);
     const before = held.sessions.get(key)?.session;
     if (before === undefined && held.sessions.size >= SESSIONS_EACH) {
@@ -218,9 +228,9 @@ export class Fleet {
   }
 }
 
-/** A machine that never said that it is online is not: its sessions are what somebody left. */
+/** A machine that never said that it is online is not, nor is one of which only a broker's old memory speaks. */
 function online(held: Held): boolean {
-  return held.machine?.online === true;
+  return held.machine?.online === true && held.heard;
 }
 
 function latest(a: number | undefined, b: number | undefined): number | undefined {

@@ -104,7 +104,7 @@ function connect(who: Credentials): void {
     });
   });
   opened.on("message", (topic, payload, packet) => {
-    const began = fleet.take(topic, payload, packet.retain ? undefined : Date.now());
+    const began = fleet.take(topic, payload, Date.now(), packet.retain);
     if (began !== undefined && settled) announce(began);
     if (!settled) settle();
     draw();
