@@ -120,7 +120,8 @@ struct Tmux {
 
 impl Tmux {
     fn start(scene: &Scene, shot: &Shot) -> anyhow::Result<Self> {
-        let tmux = Self { socket: scene.root().join("tmux") };
+        // A socket each: a server that is just ending still takes a client, and then fails it.
+        let tmux = Self { socket: scene.root().join(format!("tmux-{}", shot.name)) };
         let (width, height) = (shot.size.0.to_string(), shot.size.1.to_string());
         let script = format!("printf '$ {0}\\n'; {0}; exec sleep 600", shot.command);
         let script = if shot.command.contains("board") { format!("exec {}", shot.command) } else { script };
