@@ -110,11 +110,11 @@ fn beside_plugin(deed: Deed, mut row: HooksEntry, by_plugin: Option<String>) -> 
     let Some(why) = by_plugin.filter(|_| row.problem.is_none()) else { return row };
     let stands = row.state == HooksState::INSTALLED || row.state == HooksState::OUTDATED;
     match deed {
-        Deed::Install => row.state = HooksState::REFUSED,
-        Deed::Status if !stands => row.state = HooksState::PLUGIN,
-        // Both are there: every event comes twice.
+        Deed::Install | Deed::Status if !stands => row.state = HooksState::PLUGIN,
+        Deed::Install => row.state = HooksState::UNCHANGED,
         Deed::Status | Deed::Uninstall => {}
     }
+    // Where both stand, every event comes twice.
     if deed == Deed::Install || stands {
         row.problem = Some(why);
     }

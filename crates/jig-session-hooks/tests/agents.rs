@@ -63,7 +63,7 @@ fn beside_the_agents_own_plugin_nothing_is_installed_twice() {
     assert_eq!(states(&apply(Deed::Status, claude, &parts, &target)), ["plugin", "absent"]);
     let rows = apply(Deed::Install, claude, &parts, &target);
     // The guard is no part of the plugin.
-    assert_eq!(states(&rows), ["refused", "installed"]);
+    assert_eq!(states(&rows), ["plugin", "installed"]);
     assert!(rows[0].problem.as_ref().unwrap().contains("claude plugin uninstall jig-session@jig-session"));
     assert_eq!(states(&apply(Deed::Uninstall, claude, &parts, &target)), ["absent", "removed"]);
     assert_eq!(fs::read_to_string(&settings).unwrap(), text);
@@ -75,6 +75,9 @@ fn beside_the_agents_own_plugin_nothing_is_installed_twice() {
     fs::write(&settings, with_hooks.replacen('{', "{ \"enabledPlugins\": { \"jig-session@x\": true },", 1)).unwrap();
     let rows = apply(Deed::Status, claude, &[Part::Session], &target);
     assert_eq!(states(&rows), ["installed"]);
+    assert!(rows[0].problem.as_ref().unwrap().contains("twice"));
+    let rows = apply(Deed::Install, claude, &[Part::Session], &target);
+    assert_eq!(states(&rows), ["unchanged"]);
     assert!(rows[0].problem.as_ref().unwrap().contains("twice"));
 }
 

@@ -154,6 +154,21 @@ fn hooks_are_installed_where_the_variable_says_and_removed_without_a_trace() {
     assert!(none.starts_with("no known agent is on PATH; known are pi, claude, codex, opencode"), "{none}");
 }
 
+#[test]
+fn beside_an_agents_own_plugin_its_hooks_are_refused_and_nothing_is_offered_by_hand() {
+    let env = TestEnvironment::new();
+    let settings = env.root().join("claude/settings.json");
+    fs::create_dir(settings.parent().unwrap()).unwrap();
+    env.set("CLAUDE_CONFIG_DIR", settings.parent().unwrap());
+    let text = "{ \"enabledPlugins\": { \"jig-session@jig-session\": true } }";
+    fs::write(&settings, text).unwrap();
+    let refused = env.jig(&["hooks", "install", "claude"]).exits(4).stdout;
+    assert!(refused.contains("session    plugin"), "{refused}");
+    assert!(refused.contains("claude plugin uninstall") && !refused.contains("by hand"), "{refused}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    assert!(env.jig(&["hooks", "status", "claude"]).exits(0).stdout.contains("plugin"));
+}
+
 fn replace_foreign(file: &std::path::Path) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     replace(file, b"export default function () {}");

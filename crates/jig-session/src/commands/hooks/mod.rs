@@ -116,9 +116,18 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     } else {
         app.print(&text(&document, deed))?;
     }
-    let refused = |entry: &HooksEntry| entry.state == HooksState::REFUSED || entry.state == HooksState::FOREIGN;
+    // What an agent's own plugin brings is refused to who names that agent; among all of them it is there already.
+    let refused = |entry: &HooksEntry| {
+        let named = deed == Deed::Install && which.agent.is_some();
+        by_hand(entry) || named && entry.problem.is_some()
+    };
     let any = document.agents.iter().flat_map(|agent| &agent.entries).any(refused);
     Ok(if any { Exit(Code::Refused.exit()) } else { Exit::OK })
+}
+
+/// Whether the entry could not be made, so that only a person can add it.
+fn by_hand(entry: &HooksEntry) -> bool {
+    entry.state == HooksState::REFUSED || entry.state == HooksState::FOREIGN
 }
 
 /// The agents that are meant.
@@ -279,7 +288,7 @@ fn text(document: &HooksDocument, deed: Deed) -> String {
             if let Some(problem) = &entry.problem {
                 out.push_str(&format!("             {}\n", clean(problem)));
             }
-            if entry.state == HooksState::REFUSED || entry.state == HooksState::FOREIGN {
+            if by_hand(entry) {
                 let flag = if entry.part == jig_session_schema::hooks::HooksPart::SESSION {
                     String::new()
                 } else {
