@@ -184,18 +184,33 @@ impl PackagedForm {
                     name.split('@').next() == Some("jig-session") && (state == true || state["enabled"] == true)
                 })
             }),
-            Self::Listed(list, package) => content[list].as_array().is_some_and(|entries| {
-                // An entry is a name, or an object or a list that begins with one.
-                let name = |entry: &Value| {
-                    [entry, &entry["source"], &entry[0]].into_iter().find_map(|name| name.as_str().map(str::to_owned))
+            Self::Listed(list, package) => {
+                let is_it = |name: &str| {
+                    name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
                 };
-                entries
-                    .iter()
-                    .filter_map(name)
-                    .any(|name| name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('@')))
-            }),
+                listed(&content[list]).any(is_it)
+            }
         }
     }
+
+    /// The folders, or files in them, that the list names in place of a package, and the package that one of ours would
+    /// be: paths as they stand there.
+    #[must_use]
+    pub fn folders(self, content: &Value) -> Vec<(&str, &'static str)> {
+        let Self::Listed(list, package) = self else { return Vec::new() };
+        let package = package.trim_start_matches("npm:");
+        let is_path = |name: &&str| name.starts_with(['.', '/', '~']) || name.starts_with("file:");
+        listed(&content[list]).filter(is_path).map(|path| (path.trim_start_matches("file://"), package)).collect()
+    }
+}
+
+/// The names in a list of packages: an entry is a name, or an object or a list that begins with one.
+fn listed(list: &Value) -> impl Iterator<Item = &str> {
+    let name = |entry| {
+        let entry: &Value = entry;
+        entry.as_str().or_else(|| entry.get("source")?.as_str()).or_else(|| entry.get(0)?.as_str())
+    };
+    list.as_array().into_iter().flatten().filter_map(name)
 }
 
 /// Commands in a configuration file.

@@ -1,6 +1,8 @@
 //! The files of the plugins that agents install with their own one command, made from the same table as what
 //! `hooks install` writes. `cargo xtask plugins` puts them into the repository.
 
+use std::path::Path;
+
 use jig_session_agents::{Agent, CommandHooks, HookForm, Packaged, claude, codex, copilot, gemini};
 use jig_session_settings::{ConfigFile, ElementValue, Entry, Format};
 use serde_json::{Map, Value, json};
@@ -25,7 +27,22 @@ pub(crate) fn packaged(agent: &Agent, target: &Target<'_>) -> Option<Packaged> {
         if path.extension().is_some_and(|extension| extension == "toml") { Format::Toml } else { Format::Json };
     let file = ConfigFile::read(&path).ok()?;
     let content = jig_session_settings::read(file.text()?, format).ok()?;
-    packaged.form.is_in(&content).then_some(packaged)
+    let base = path.parent().unwrap_or(target.home);
+    let from_folder =
+        || packaged.form.folders(&content).iter().any(|(at, name)| is_package(target.home, base, at, name));
+    (packaged.form.is_in(&content) || from_folder()).then_some(packaged)
+}
+
+/// Whether this path, which may be relative to the folder of the file that names it, is a package of that name: its folder
+/// or its main file.
+fn is_package(home: &Path, base: &Path, at: &str, name: &str) -> bool {
+    let path = at.strip_prefix("~/").map_or_else(|| base.join(at), |below| home.join(below));
+    let named = |folder: &Path| {
+        let file = ConfigFile::read(&folder.join("package.json")).ok()?;
+        let content = jig_session_settings::read(file.text()?, Format::Json).ok()?;
+        Some(content["name"] == name)
+    };
+    [Some(path.as_path()), path.parent()].into_iter().flatten().any(|folder| named(folder) == Some(true))
 }
 
 /// Why a part is not installed beside the plugin: the plugin brings the session's events and the server. The other

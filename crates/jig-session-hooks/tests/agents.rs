@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use jig_session_agents::{ALL, Agent};
 use jig_session_hooks::{Deed, Part, Target, apply, changes, parts_of};
 use jig_session_schema::hooks::{HooksEntry, HooksState};
+use serde_json::json;
 
 const PROGRAM: &str = "/usr/bin/jig-session";
 
@@ -79,6 +80,34 @@ fn beside_the_agents_own_plugin_nothing_is_installed_twice() {
     let rows = apply(Deed::Install, claude, &[Part::Session], &target);
     assert_eq!(states(&rows), ["unchanged"]);
     assert!(rows[0].problem.as_ref().unwrap().contains("twice"));
+}
+
+/// An agent's own command takes a clone's folder in place of the package's name.
+#[test]
+fn a_plugin_from_a_folder_is_the_plugin_too() {
+    for (agent, file, entry) in [
+        ("pi", ".pi/agent/settings.json", json!({ "packages": ["../../clone/plugins/pi"] })),
+        ("pi", ".pi/agent/settings.json", json!({ "packages": [{ "source": "~/clone/plugins/pi" }] })),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            json!({ "plugin": ["file://HOME/clone/plugins/opencode/index.js"] }),
+        ),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("clone/plugins").join(agent);
+        fs::create_dir_all(&folder).unwrap();
+        let file = home.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, entry.to_string().replace("HOME", home.path().to_str().unwrap())).unwrap();
+        let agent = jig_session_agents::named(agent).unwrap();
+        let state = || apply(Deed::Status, agent, &[Part::Session], &target(home.path(), PROGRAM))[0].state.clone();
+        for (package, expected) in [("another", HooksState::ABSENT), (agent.name, HooksState::PLUGIN)] {
+            let package = json!({ "name": format!("jig-session-{package}") }).to_string();
+            fs::write(folder.join("package.json"), package).unwrap();
+            assert_eq!(state(), expected, "{} {entry}", agent.name);
+        }
+    }
 }
 
 #[test]
