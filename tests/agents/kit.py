@@ -208,6 +208,13 @@ class World:
             raise AssertionError(f"jig-session {' '.join(args)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done
 
+    def shell(self, line):
+        """Runs a command line as a person would, who agrees to what is asked."""
+        done = subprocess.run(["sh", "-c", f"yes y | {{ {line}; }}"], env=self.env, text=True, cwd=self.project,
+                              capture_output=True, timeout=DEADLINE)
+        if done.returncode != 0:
+            raise AssertionError(f"{line}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+
     def asked(self, text):
         """Whether the model was asked this."""
         return any(text in request["text"] for request in self.model.requests)

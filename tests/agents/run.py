@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent
 SUITES = [("opencode", "hooks"), ("qwen", "hooks"), ("copilot", "hooks"), ("gemini", "hooks"), ("claude", "hooks"),
           ("codex", "hooks"), ("claude", "both"), ("codex", "both"), ("claude", "run"), ("codex", "run"),
           ("opencode", "both"), ("qwen", "both"), ("copilot", "both"), ("gemini", "both")]
+#: `plugin`: what the agent's own plugin command installs from this clone. Only by its name.
+PLUGINS = [(agent, "plugin") for agent in ("opencode", "copilot", "gemini", "claude", "codex")]
 SUITE_SECONDS = 600
 AT_ONCE = 3
 NAMESPACES = (["--net", "--pid", "--fork", "--mount-proc"],
@@ -65,6 +67,7 @@ def main():
         print("0 passed")
         return 0
     chosen = [suite for suite in SUITES if not args.names or suite[0] in args.names or ":".join(suite) in args.names]
+    chosen += [suite for suite in PLUGINS if ":".join(suite) in args.names or "plugins" in args.names]
     env = {**os.environ, "KIT_AGENTS": args.agents, "KIT_PROGRAM": args.program, "PYTHONDONTWRITEBYTECODE": "1"}
     passed, failed = 0, []
     with concurrent.futures.ThreadPoolExecutor(max_workers=AT_ONCE) as pool:

@@ -4,11 +4,14 @@ Each step waits until something is true by other evidence (a dialog on the scree
 that the model holds), and only then holds the row to it.
 """
 import json
-import signal
 import os
+import pathlib
+import signal
 import time
 
 from kit import matches, wait_for
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 IDLE = {"state": "idle", "attention": (None, "finished")}
 BUSY = {"state": "busy", "attention": None}
@@ -29,7 +32,8 @@ TABLE = {
 class Tour:
     def __init__(self, world, mode):
         self.world, self.mode, self.launch = world, mode, world.launch
-        self.table = {**TABLE, **self.launch.differs.get(mode, {})}
+        # A plugin brings the hooks: what differs with them differs with it.
+        self.table = {**TABLE, **self.launch.differs.get("hooks" if mode == "plugin" else mode, {})}
 
     def moment(self, what):
         wanted = self.table[what]
@@ -39,7 +43,7 @@ class Tour:
 
     def start(self):
         world, words = self.world, self.launch.command(self.world)
-        if self.mode != "hooks":
+        if self.mode in ("run", "both"):
             words = ["jig-session", "run", "--", *words]
         world.start(*words)
         self.launch.opened(self)
@@ -243,13 +247,58 @@ class Tour:
     #: With hooks and `run` at once, for an agent that reports nothing itself: only who it is comes from `run`.
     SHORT = ("turns", "approval", "ends", "killed")
 
+    #: The plugin brings the same hooks: that they come is what is to be seen.
+    PLUGIN = ("turns", "tool", "ends", "unplugged")
+
     def steps(self):
         if "KIT_STEPS" in os.environ:
             return os.environ["KIT_STEPS"].split()
+        if self.mode == "plugin":
+            return self.PLUGIN
         return self.STEPS if self.mode != "both" or self.launch.reports else self.SHORT
 
+    # The agent's own plugin command
+
+    def plugin_commands(self):
+        """How the plugin comes and goes, as the page of the plugins says it, from this clone."""
+        rows = (line.split("|") for line in (REPOSITORY / "plugins" / "README.md").read_text().splitlines())
+        cells = [[cell.strip() for cell in row] for row in rows if len(row) == 5]
+        begins = f"`{self.launch.name} "
+        install, remove = next(row[2:4] for row in cells if row[2].startswith(begins))
+        in_clone = lambda cell: cell.split("`")[1].replace("jig-session/jig-session", str(REPOSITORY)).replace(
+            "PATH/", f"{REPOSITORY}/")
+        return in_clone(install), in_clone(remove)
+
+    def plugged(self):
+        """Installs the plugin, and holds `hooks` to what it says then."""
+        if self.launch.name == "opencode":
+            path = self.world.home / ".config" / "opencode" / "opencode.json"
+            settings = json.loads(path.read_text())
+            path.write_text(json.dumps({**settings, "plugin": [str(REPOSITORY / "plugins" / "opencode")]}))
+        else:
+            self.world.shell(self.plugin_commands()[0])
+        assert self.session_entry() == "plugin", self.session_entry()
+        refused = self.world.jig("hooks", "install", self.launch.name, ok=False)
+        assert refused.returncode == 4 and "twice" in refused.stdout, refused
+        # What the plugin does not bring comes beside it.
+        if self.launch.parts:
+            self.world.jig("hooks", "install", self.launch.name, *self.launch.parts)
+
+    def session_entry(self):
+        agent = json.loads(self.world.jig("--json", "hooks", "status", self.launch.name).stdout)["agents"][0]
+        return next(entry["state"] for entry in agent["entries"] if entry["part"] == "session")
+
+    def unplugged(self):
+        if self.launch.name == "opencode":
+            return False
+        self.world.shell(self.plugin_commands()[1])
+        assert self.session_entry() == "absent", self.session_entry()
+        return None
+
     def run(self):
-        if self.mode != "run":
+        if self.mode == "plugin":
+            self.plugged()
+        elif self.mode != "run":
             self.world.jig("hooks", "install", self.launch.name)
             if self.launch.parts:
                 self.world.jig("hooks", "install", self.launch.name, *self.launch.parts)

@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use crate::run::{ask, cargo, in_ci, root, run, say, target};
 
 /// The versions of Pi that are tested: the newest, and the oldest that is supported.
-const VERSIONS: &[&str] = &["1.6.0", "1.3.0"];
+pub(crate) const VERSIONS: &[&str] = &["1.6.0", "1.3.0"];
 /// What must be there besides the agents: the program and an argument that makes it end at once.
 const PROGRAMS: &[(&str, &str)] = &[("npm", "--version"), ("python3", "--version"), ("tmux", "-V")];
 
@@ -76,7 +76,12 @@ pub(crate) fn fleet_program(profile: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// Runs the suites of a folder against what is installed: whether they passed, and how many.
-fn suites_of(folder: &str, flag: &str, installed: &Path, chosen: &[String]) -> anyhow::Result<(bool, usize)> {
+pub(crate) fn suites_of(
+    folder: &str,
+    flag: &str,
+    installed: &Path,
+    chosen: &[String],
+) -> anyhow::Result<(bool, usize)> {
     let mut runner = Command::new("python3");
     runner.arg(root().join("tests").join(folder).join("run.py")).arg(flag).arg(installed);
     runner.arg("--program").arg(target().join("debug/jig-session")).args(chosen);
@@ -121,7 +126,7 @@ pub(crate) fn pi(version: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// The other agents, installed.
-fn agents() -> anyhow::Result<PathBuf> {
+pub(crate) fn agents() -> anyhow::Result<PathBuf> {
     // Their packages name others for systems that a registry may not have, which `npm ci` takes for a broken lock file.
     install("the agents", &root().join("tests/agents"), &target().join("agents"), "install")
 }

