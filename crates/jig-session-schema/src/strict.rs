@@ -6,8 +6,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::json::is_too_deep;
 use crate::limits::DOCUMENT_BYTES;
@@ -142,6 +142,58 @@ impl<'de, T: Shape> Visitor<'de> for List<T> {
     }
 }
 
+/// A value that nobody asked for. It is parsed and dropped: serde's own way of passing over one would also pass over a
+/// number that the lenient reader refuses (`1e400`).
+pub(crate) struct Skipped;
+
+impl<'de> Deserialize<'de> for Skipped {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Skipped {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<Self, Self>()?.is_some() {}
+        Ok(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -252,6 +304,15 @@ mod tests {
             "\u{feff}{\"schema\":1,\"session\":\"a\"}",
         ] {
             all_agree(text);
+        }
+        for number in
+            ["1e400", "-1e400", "1E57474399948", "1e-400", "-0", "-0.0", &"9".repeat(400), "18446744073709551616"]
+        {
+            for place in
+                ["\"later\":N", "\"outputs\":[N]", "\"model\":{\"id\":\"m\",\"later\":[{\"x\":N}]}", "\"pid\":N"]
+            {
+                all_agree(&format!("{{\"schema\":1,\"session\":\"a\",{}}}", place.replace('N', number)));
+            }
         }
         for depth in 50..70 {
             let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
