@@ -85,7 +85,7 @@ fn arranged(sessions: &Sessions, bus: &Bus, typed: &mut Typed) -> Vec<Item> {
             None => groups.push((name, vec![place])),
         }
     }
-    let waits = |place: &usize| entries[*place].row.attention.is_some();
+    let waits = |place: &usize| entries[*place].waits();
     // The entries come with the longest wait first, and so do their groups; the sort keeps that.
     groups.sort_by(|(one, of_one), (other, of_other)| {
         let waiting = (of_other.iter().any(waits)).cmp(&of_one.iter().any(waits));
@@ -114,12 +114,12 @@ fn arranged(sessions: &Sessions, bus: &Bus, typed: &mut Typed) -> Vec<Item> {
 /// Within a group: who waits, then the order by hand, then who works, and last what is not proved to live.
 fn rank(entry: &Entry, by_hand: &HashMap<&str, usize>) -> (u8, usize, u8) {
     let row = &entry.row;
-    let group = match (&row.attention, row.verdict) {
-        (Some(_), _) => 0,
-        (None, Verdict::Alive) => 1,
-        (None, _) => 2,
+    let group = match (entry.waits(), row.verdict) {
+        (true, _) => 0,
+        (false, Verdict::Alive) => 1,
+        (false, _) => 2,
     };
-    let work = if row.state == State::Busy { 0 } else { u8::from(!entry.unseen) + 1 };
+    let work = if row.state == State::Busy { 0 } else { u8::from(!entry.is_unseen()) + 1 };
     (group, by_hand.get(row.session.as_str()).copied().unwrap_or(usize::MAX), work)
 }
 

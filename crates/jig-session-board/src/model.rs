@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jig_session_schema::bus_result::{MessageView, StatusResult};
 use jig_session_schema::live::LiveRow;
 use jig_session_schema::row::Row;
-use jig_session_schema::status::{Child, Recent, Status};
+use jig_session_schema::status::{Child, Reason, Recent, Status};
 use jig_session_schema::time::Timestamp;
 
 /// Which session: its id, and the host it was read on; none for this machine.
@@ -37,8 +37,6 @@ pub struct Entry {
     pub recent: Option<Recent>,
     /// Subagents that say what they do.
     pub children: Vec<Child>,
-    /// A settled turn that nobody has looked at yet.
-    pub unseen: bool,
     /// When its host was last heard, if it is not heard any more: then nothing can be done with it.
     pub lost: Option<Timestamp>,
 }
@@ -48,6 +46,16 @@ impl Entry {
     #[must_use]
     pub fn of(row: Row) -> Self {
         Self { group: row.cwd.clone(), row, ..Self::default() }
+    }
+
+    /// Whether somebody holds it up: a turn that is over holds nobody up.
+    pub(crate) fn waits(&self) -> bool {
+        self.row.attention.is_some() && !self.is_unseen()
+    }
+
+    /// Whether its last turn is over and nobody has looked at it yet.
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.row.attention.as_ref().is_some_and(|attention| attention.reason == Reason::FINISHED)
     }
 }
 

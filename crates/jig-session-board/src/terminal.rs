@@ -16,7 +16,10 @@ use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use ratatui::style::{Color, Modifier, Style as Shown};
-use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGSYS, SIGTERM, SIGTRAP, SIGTSTP, SIGUSR1, SIGUSR2,
+    SIGVTALRM, SIGXCPU,
+};
 use signal_hook::iterator::Signals;
 
 use jig_session_view::table::Style;
@@ -26,7 +29,11 @@ use crate::keys::Key;
 use crate::views::Screen;
 
 /// Signals that end a program that does not ask for them.
-const ENDS: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2];
+///
+/// Those of a fault in the program itself (`SIGSEGV`, `SIGBUS`, `SIGILL`, `SIGFPE`) cannot be waited for by a thread.
+const ENDS: [i32; 13] = [
+    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT, SIGPROF, SIGSYS, SIGTRAP, SIGVTALRM, SIGXCPU,
+];
 /// How long the reader of keys waits before it looks whether it is to leave the terminal to another program.
 const TURN: Duration = Duration::from_millis(200);
 

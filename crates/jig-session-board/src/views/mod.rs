@@ -122,10 +122,14 @@ impl Board {
             }
         }
         let entries = self.sessions.entries.iter();
-        let waiting = entries.clone().filter(|entry| entry.row.attention.is_some()).count();
-        let words = rows::counts(entries.map(|entry| &entry.row));
+        let waiting = entries.clone().filter(|entry| entry.waits()).count();
+        let mut words = rows::counts(entries.map(|entry| &entry.row));
         let style = if waiting > 0 { Style::Red } else { Style::Dim };
         let room = width.saturating_sub(line.width() + 2);
+        // The last counts are those that matter least.
+        while let Some((kept, _)) = words.rsplit_once(", ").filter(|_| Line::plain(&words).width() > room) {
+            words = kept.to_owned();
+        }
         let counts = match waiting {
             _ if Line::plain(&words).width() <= room => Line::of(words, style),
             0 => Line::new(),

@@ -118,7 +118,7 @@ fn sections(shown: Section) -> Line {
 
 fn work(board: &Board, entry: &Entry, status: &Status, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
-    if let Some(attention) = &entry.row.attention {
+    if let Some(attention) = entry.row.attention.as_ref().filter(|_| entry.waits()) {
         let waits = format!("{} for {}", attention.reason, board.age(attention.since));
         lines.push(fact("waits", "").with(waits, Style::Red));
     }

@@ -178,11 +178,7 @@ fn cells(board: &Board, entry: &Entry, width: usize) -> Vec<Cell> {
 /// The state in one or two words, and how it is shown.
 pub(super) fn state(entry: &Entry) -> (String, Style) {
     let (state, style) = rows::state(&entry.row);
-    match (&entry.lost, entry.unseen) {
-        (Some(_), _) => (state, Style::Dim),
-        (None, true) if state == "idle" => ("finished".to_owned(), Style::Color(36)),
-        (None, _) => (state, style),
-    }
+    (state, if entry.lost.is_some() { Style::Dim } else { style })
 }
 
 /// How full the context is, as a bar and in percent; what is full has a mark that needs no colour.

@@ -70,7 +70,7 @@ pub(crate) fn sessions() -> Sessions {
     let mut migrating = in_group(migrate, "/home/dev/shop", Some(call("bash", None, Outcome::Running)));
     migrating.children = vec![Child::new().id(Name::new("t1").expect("a name")).state(ChildState::BLOCKED)];
     let mut seen = in_group(docs, "/home/dev/site", Some(call("write", None, Outcome::Error)));
-    seen.unseen = true;
+    seen.row.attention = Some(Attention::new().reason(Reason::FINISHED).since(seen.row.state_at));
     Sessions {
         at: Some(Timestamp::from_epoch_ms(NOW)),
         entries: vec![

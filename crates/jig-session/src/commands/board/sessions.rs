@@ -9,7 +9,7 @@ use jig_session_board::{Entry, Event, Id, Opened, Sessions};
 use jig_session_git::Repository;
 use jig_session_king::layout::Layout;
 use jig_session_schema::row::{Row, Source};
-use jig_session_schema::status::{Child, Reason, Recent};
+use jig_session_schema::status::{Child, Recent};
 use jig_session_store::{Nudge, Session};
 
 use super::Shared;
@@ -117,10 +117,7 @@ impl Eye {
             None => self.groups.entry(row.cwd.clone()).or_insert_with_key(|cwd| root(cwd)).clone(),
             Some(_) => row.cwd.clone(),
         };
-        // The board says by itself what nobody has seen yet: the state is as the session wrote it.
-        let unseen = row.source == Source::Jig
-            && row.attention.take_if(|attention| attention.reason == Reason::FINISHED).is_some();
-        Entry { group, recent: detail.recent, children: detail.children, unseen, ..Entry::of(row) }
+        Entry { group, recent: detail.recent, children: detail.children, ..Entry::of(row) }
     }
 
     fn detail(&self, session: &Session) -> Detail {

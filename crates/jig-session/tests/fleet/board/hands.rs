@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::{open, press, shell, types, until};
-use crate::common::{eventually, program};
+use crate::common::{eventually, now_ms, program, timestamp};
 use crate::panes::tmux::{self, Tmux, folder};
 
 /// A folder that is a repository.
@@ -86,6 +86,54 @@ fn a_goes_to_the_pane_and_y_copies() {
     });
     let _ = client.kill();
     let _ = client.wait();
+}
+
+/// A terminal that takes OSC 52, as one at the other end of ssh does.
+#[test]
+fn outside_of_tmux_y_asks_the_terminal_to_copy() {
+    let Some(tmux) = tmux::start("outside_of_tmux_y_asks_the_terminal_to_copy") else { return };
+    tmux.run(&["set-option", "-s", "set-clipboard", "on"]);
+    let _live = tmux.env.live("s-copied", |_| ());
+    let pane = open(&tmux, &tmux.env.work(), (80, 24), "env -u TMUX -u TMUX_PANE");
+    until(&tmux, &pane, "it is listed", |screen| screen.contains("s-copied"));
+    press(&tmux, &pane, &["y", "y"]);
+    until(&tmux, &pane, "it says so", |screen| screen.contains("copied: s-copied"));
+    eventually("the terminal has it", || {
+        (tmux.run(&["list-buffers", "-F", "#{buffer_sample}"]) == "s-copied").then_some(())
+    });
+}
+
+#[test]
+fn enter_marks_a_session_as_seen_and_looking_at_the_list_marks_none() {
+    let Some(tmux) = tmux::start("enter_marks_a_session_as_seen_and_looking_at_the_list_marks_none") else { return };
+    let env = &tmux.env;
+    let mut live = env.live("s-first", |document| document["state"] = "busy".into());
+    let pane = open(&tmux, &env.work(), (80, 24), "");
+    until(&tmux, &pane, "it is listed", |screen| screen.contains("busy"));
+    let marks = env.state_dir().join("seen");
+    // In a turn that began after the session did.
+    let settled = |document: &mut serde_json::Value| {
+        document["state"] = "idle".into();
+        document["startedAt"] = timestamp(now_ms() - 60_000).into();
+        document["stateAt"] = timestamp(now_ms()).into();
+    };
+    live.rewrite(settled);
+    until(&tmux, &pane, "it is idle, and nobody has marked anything yet", |screen| {
+        screen.contains("idle") && !screen.contains("finished")
+    });
+    assert!(!marks.exists(), "looking marks nothing");
+    press(&tmux, &pane, &["Enter"]);
+    eventually("its mark is there", || marks.join("s-first").exists().then_some(()));
+    press(&tmux, &pane, &["Escape"]);
+    let _other = env.live("s-other", settled);
+    until(&tmux, &pane, "what settled and was not opened is done", |screen| {
+        let state = |id: &str| {
+            let line = screen.lines().find(|line| line.contains(id)).unwrap_or_default();
+            line.trim_start_matches('>').split_whitespace().next().unwrap_or_default().to_owned()
+        };
+        state("s-other") == "finished" && state("s-first") == "idle" && screen.contains("1 done, 1 idle")
+    });
+    press(&tmux, &pane, &["q"]);
 }
 
 #[test]

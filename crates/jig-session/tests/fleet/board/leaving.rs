@@ -32,12 +32,42 @@ fn every_end_gives_the_terminal_back() {
     again("q");
     press(&tmux, &pane, &["C-c"]);
     again("Ctrl-C");
-    for signal in ["TERM", "HUP", "INT", "QUIT", "USR1", "ALRM"] {
+    for signal in
+        ["TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "ABRT", "XCPU", "VTALRM", "PROF", "SYS", "TRAP"]
+    {
         let pid = board_pid(&tmux, &pane);
         let status = std::process::Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).status();
         assert!(status.expect("kill can be started").success());
         eventually("it has ended", || (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
         again(signal);
+    }
+}
+
+/// Not a test of its own: the board that panics in a pane, in the thread that draws or in another one.
+#[test]
+fn a_board_that_panics() {
+    let Ok(where_to) = std::env::var("JIG_TEST_PANIC") else { return };
+    let board = jig_session_board::Board::new(String::new());
+    let _ = jig_session_board::terminal::run(board, true, |_| {
+        Box::new(move |_| match where_to.as_str() {
+            "drawing" => panic!("on purpose"),
+            _ => drop(std::thread::spawn(|| panic!("on purpose"))),
+        })
+    });
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_is_reported() {
+    let Some(tmux) = tmux::start("a_panic_gives_the_terminal_back_and_is_reported") else { return };
+    let pane = super::shell(&tmux, &tmux.env.work(), (100, 24));
+    let this = std::env::current_exe().expect("this program");
+    for place in ["drawing", "elsewhere"] {
+        let test = "--exact board::leaving::a_board_that_panics --nocapture";
+        types(&tmux, &pane, &format!("clear; JIG_TEST_PANIC={place} {} {test}; echo ended with $?", this.display()));
+        until(&tmux, &pane, "the panic is reported", |screen| {
+            screen.contains("on purpose") && screen.contains("ended with 101")
+        });
+        is_as_it_was(&tmux, &pane, place);
     }
 }
 
