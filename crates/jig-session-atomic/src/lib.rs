@@ -6,7 +6,7 @@
 //! rename, so a reader sees the old bytes or the new ones. Reading opens regular files only and never waits.
 //!
 //! Everything else that is read, because another program wrote it somewhere, is read with [`read_file`]: regular files
-//! only, within a bound, without waiting.
+//! only, within a bound, without waiting. Their folders are listed with [`list_folder`].
 //!
 //! The crate knows nothing of what the files hold, who wrote them or whether that process still runs: a caller that
 //! deletes says what it judged ([`Stamp`]), and a caller that sweeps says which process ids are gone.
@@ -15,6 +15,7 @@ mod append;
 mod dir;
 mod error;
 mod file;
+mod folder;
 mod lock;
 mod names;
 mod open;
@@ -26,6 +27,7 @@ mod write;
 pub use dir::{Notice, PrivateDir, Stamp};
 pub use error::{Error, Fault, Operation, errno_name};
 pub use file::{open_file, read_file, read_file_into};
+pub use folder::{FolderEntries, FolderEntry, list_folder};
 pub use lock::Lock;
 pub use names::{Leftover, LeftoverKind, TempName};
 pub use own::{Belongs, Content, MARK};

@@ -14,6 +14,7 @@ use crate::member::Snapshot;
 use crate::path::{self, ClaimPath};
 use crate::repo::{self, plain};
 use crate::store::{Bus, Repo};
+use jig_session_atomic::list_folder;
 
 /// Entries of a held folder that are looked at for another name of a file.
 const LINKS_LOOKED_AT: usize = 10_000;
@@ -139,15 +140,16 @@ fn is_below(folder: &Path, is_file: &dyn Fn(&Path) -> bool, has_time: &dyn Fn() 
     let mut left: Vec<PathBuf> = vec![folder.to_owned()];
     let mut looked = 0;
     while let Some(folder) = left.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        for entry in list_folder(folder).into_iter().flatten().flatten() {
             looked += 1;
             if looked > LINKS_LOOKED_AT || !has_time() {
                 return false;
             }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => left.push(entry.path()),
-                Ok(kind) if kind.is_file() && is_file(&entry.path()) => return true,
-                _ => {}
+            if entry.is_file() && is_file(&entry.path) {
+                return true;
+            }
+            if entry.is_dir() {
+                left.push(entry.path);
             }
         }
     }

@@ -39,8 +39,8 @@ fn knows_brackets(there: &str, place: &Worktree) -> bool {
     let folder = place.cwd.join(if there.is_empty() { "." } else { there });
     let below = folder.strip_prefix(&place.root).unwrap_or(Path::new(there));
     let named = |part: Component<'_>| part.as_os_str().to_str().is_some_and(has_brackets);
-    let beside = || std::fs::read_dir(&folder).into_iter().flatten().flatten().take(NEIGHBOURS);
-    below.components().any(named) || beside().any(|entry| entry.file_name().to_str().is_some_and(has_brackets))
+    let beside = || jig_session_atomic::list_folder(&folder).into_iter().flatten().flatten().take(NEIGHBOURS);
+    below.components().any(named) || beside().any(|entry| entry.name.to_str().is_some_and(has_brackets))
 }
 
 /// Where the longest part of a path that is there ends.

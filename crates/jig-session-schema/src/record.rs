@@ -114,7 +114,9 @@ macro_rules! record {
                                     $field = Some(record_strict!($presence, $Ty, map, extent $(, $constant)?));
                                 } )*
                                 Key_::Unknown_(Some(key)) => unknown.insert(key, map.next_value()?),
-                                Key_::Unknown_(None) => drop(map.next_value::<$crate::strict::Skipped>()?),
+                                Key_::Unknown_(None) => {
+                                    map.next_value::<$crate::strict::Skipped>()?;
+                                }
                             }
                         }
                         let record = $Name {

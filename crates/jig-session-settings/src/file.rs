@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use jig_session_atomic::{EntryProblem, errno_name, read_file};
+use jig_session_atomic::{EntryProblem, errno_name, list_folder, read_file};
 use rustix::process::{Pid, test_kill_process};
 
 /// More than any settings file has; Claude keeps histories in one of its own.
@@ -178,13 +178,12 @@ impl ConfigFile {
 
 /// Removes what a process that was killed on its way has left of this file. Nothing of it was ever in its place.
 fn sweep(folder: &Path, prefix: &str) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(prefix)).and_then(|pid| pid.parse().ok());
+    for entry in list_folder(folder).into_iter().flatten().flatten() {
+        let pid = entry.name.to_str().and_then(|name| name.strip_prefix(prefix)).and_then(|pid| pid.parse().ok());
         let gone =
             pid.and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
-        if gone && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            let _ = fs::remove_file(entry.path());
+        if gone && entry.is_file() {
+            let _ = fs::remove_file(&entry.path);
         }
     }
 }

@@ -7,11 +7,10 @@
 mod json;
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use jig_session_agents::pi::AGENT;
-use jig_session_atomic::read_file;
+use jig_session_atomic::{list_folder, read_file};
 use jig_session_schema::names;
 
 use json::Value;
@@ -205,19 +204,15 @@ fn tree(root: &Path, kind: Kind, shown: &Shown) -> String {
 
 /// Links are skipped by their own type; the root may be one.
 fn collect(folder: &Path, kind: Kind, depth: usize, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = list_folder(folder) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Ok(file_type) = entry.file_type() else { continue };
-        if file_type.is_dir() {
-            if name != ".git" && name != "node_modules" && depth < MAX_DEPTH {
-                collect(&entry.path(), kind, depth + 1, files);
-            }
-        } else if file_type.is_file() {
-            let path = entry.path();
-            if name != ".git" && name != "node_modules" && kind.counts(&path.to_string_lossy()) {
-                files.push(path);
-            }
+        if entry.name == ".git" || entry.name == "node_modules" {
+            continue;
+        }
+        if entry.is_dir() && depth < MAX_DEPTH {
+            collect(&entry.path, kind, depth + 1, files);
+        } else if entry.is_file() && kind.counts(&entry.path.to_string_lossy()) {
+            files.push(entry.path);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use jiff::civil::Date;
-use jig_session_atomic::{Reason, read_file_into};
+use jig_session_atomic::{FolderEntry, Reason, list_folder, read_file_into};
 
 use super::archive::{Folder, Quarter};
 use super::band::BandBuilder;
@@ -39,11 +39,11 @@ pub(crate) struct DayFolder {
 pub(crate) fn folders(root: &Path) -> Result<Vec<DayFolder>, LogsError> {
     let failed = |source| LogsError { path: root.to_owned(), source };
     let mut folders = Vec::new();
-    for entry in fs::read_dir(root).map_err(failed)? {
+    for entry in list_folder(root).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+        let name = entry.name.to_string_lossy().into_owned();
         let Some(date) = day(&name) else { continue };
-        let path = entry.path();
+        let path = entry.path;
         // A folder may be a link to another disk; a folder that vanished was rotated away.
         let Ok(metadata) = fs::metadata(&path) else { continue };
         if metadata.is_dir() {
@@ -75,10 +75,9 @@ pub(crate) fn measure(
     let failed = |source| LogsError { path: folder.path.clone(), source };
     let start_ms = utc_start_ms(folder.date);
     let mut measured = Folder { modified_ms: folder.modified_ms, ..Folder::default() };
-    for entry in fs::read_dir(&folder.path).map_err(failed)? {
+    for entry in list_folder(&folder.path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
+        let name = entry.name.as_encoded_bytes();
         if !name.ends_with(b".json") || name.starts_with(b".") {
             continue;
         }
@@ -125,11 +124,11 @@ enum Content {
 }
 
 /// A record that is a link is none of the logs': it could lead anywhere.
-fn read(entry: &fs::DirEntry, buffer: &mut Vec<u8>) -> Content {
-    if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+fn read(entry: &FolderEntry, buffer: &mut Vec<u8>) -> Content {
+    if entry.is_symlink() {
         return Content::Unreadable { modified_ms: None };
     }
-    match read_file_into(entry.path(), MAX_RECORD, buffer) {
+    match read_file_into(&entry.path, MAX_RECORD, buffer) {
         Ok(stamp) => Content::Record { modified_ms: stamp.modified_ms() },
         Err(problem) if problem.is_missing() => Content::Gone,
         Err(problem) => {

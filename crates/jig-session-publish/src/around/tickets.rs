@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use jig_session_atomic::read_file;
+use jig_session_atomic::{list_folder, read_file};
 use jig_session_schema::time::Timestamp;
 use serde_json::Value;
 
@@ -23,10 +23,10 @@ pub(crate) fn folder(tickets: &Path, key: &str) -> Option<PathBuf> {
 /// The key of the ticket folder that occurs in a branch's name; the longest when several do.
 pub(crate) fn of_branch(tickets: &Path, branch: &str) -> Option<String> {
     let mut found: Option<String> = None;
-    for entry in fs::read_dir(tickets).ok()?.flatten().take(MOST_ENTRIES) {
-        let Ok(name) = entry.file_name().into_string() else { continue };
+    for entry in list_folder(tickets).ok()?.flatten().take(MOST_ENTRIES) {
+        let Ok(name) = entry.name.into_string() else { continue };
         let longer = found.as_ref().is_none_or(|found| name.len() > found.len());
-        if longer && occurs(&name, branch) && is_ticket(&entry.path(), &name) {
+        if longer && occurs(&name, branch) && is_ticket(&entry.path, &name) {
             found = Some(name);
         }
     }
@@ -107,29 +107,28 @@ struct Walk {
 
 impl Walk {
     fn folder(&mut self, folder: &Path, level: u8, evidence: bool) {
-        let Ok(entries) = fs::read_dir(folder) else { return };
+        let Ok(entries) = list_folder(folder) else { return };
         for entry in entries.flatten() {
             if self.left == 0 {
                 return;
             }
             self.left -= 1;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            // `file_type` does not follow links: a link could lead anywhere, and round in a circle.
-            let Ok(kind) = entry.file_type() else { continue };
+            let Some(name) = entry.name.to_str() else { continue };
             if name.starts_with('.') {
                 continue;
             }
-            if kind.is_dir() {
+            // A link is followed nowhere: it could lead anywhere, and round in a circle.
+            if entry.is_dir() {
                 let outputs_of_tools = evidence && level == 2 && name == "tools";
                 if name == "history" || outputs_of_tools {
                     continue;
                 }
                 let evidence = evidence || (level == 1 && name == "evidence");
                 if level < if evidence { 3 } else { 2 } {
-                    self.folder(&entry.path(), level + 1, evidence);
+                    self.folder(&entry.path, level + 1, evidence);
                 }
-            } else if kind.is_file() && wanted(&name, evidence) {
-                self.found.extend(modified(&entry).map(|at| TicketFile { path: entry.path(), at }));
+            } else if entry.is_file() && wanted(name, evidence) {
+                self.found.extend(modified(&entry.path).map(|at| TicketFile { path: entry.path, at }));
             }
         }
     }
@@ -141,8 +140,8 @@ fn wanted(name: &str, evidence: bool) -> bool {
     !kept_for_programs && (evidence || report)
 }
 
-fn modified(entry: &fs::DirEntry) -> Option<Timestamp> {
-    let modified = entry.metadata().ok()?.modified().ok()?;
+fn modified(path: &Path) -> Option<Timestamp> {
+    let modified = fs::symlink_metadata(path).ok()?.modified().ok()?;
     let since = modified.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_epoch_ms(i64::try_from(since.as_millis()).ok()?))
 }

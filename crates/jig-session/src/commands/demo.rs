@@ -240,8 +240,8 @@ impl Demo<'_> {
     }
 
     fn find(&self) -> Option<PathBuf> {
-        let entries = std::fs::read_dir(self.sessions()).ok()?;
-        entries.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|kind| kind == "json"))
+        let entries = jig_session_atomic::list_folder(self.sessions()).ok()?;
+        entries.flatten().map(|entry| entry.path).find(|path| path.extension().is_some_and(|kind| kind == "json"))
     }
 
     fn read(&self) -> Option<Status> {

@@ -48,7 +48,7 @@ pub(crate) fn join(app: &App, panes: &mut [Pane]) -> Result<(), Failure> {
 /// Whether both folders of status files are missing or empty: then there is nothing to look at.
 fn nothing_published(app: &App) -> bool {
     let places = app.places();
-    [places.sessions, places.king].iter().all(|folder| match std::fs::read_dir(folder) {
+    [places.sessions, places.king].iter().all(|folder| match jig_session_atomic::list_folder(folder) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     })
