@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::board;
 use crate::common::{Running, TestEnvironment, eventually, finish, install_program, private_dir, program, skipped};
+use crate::panes::tmux;
 
 /// Where Debian and others put the server; it wants to be called by its whole path.
 const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/bin/sshd", "/usr/local/sbin/sshd"];
@@ -340,4 +342,36 @@ fn what_was_there_when_a_machine_came_is_no_notice() {
     });
     let told = eventually("the command", || fs::read_to_string(&out).ok().filter(|text| !text.is_empty()));
     assert_eq!(told, "settled far s-1\n");
+}
+
+/// A board over there in a terminal here, and a board here that asks for machines, one of which does not answer.
+#[test]
+fn a_board_works_through_ssh_and_names_a_machine_that_does_not_answer() {
+    let test = "a_board_works_through_ssh_and_names_a_machine_that_does_not_answer";
+    let Some(tmux) = tmux::start(test) else { return };
+    let near = &tmux.env;
+    let Some(far) = Far::start(test, near) else { return };
+    let _there = far.env.live("s-there", |document| document["name"] = "there".into());
+    let _here = near.live("s-here", |document| document["name"] = "here".into());
+    let ssh = near.root().join("bin/ssh").display().to_string();
+    let pane = board::shell(&tmux, &near.work(), (100, 24));
+    board::types(&tmux, &pane, &format!("{ssh} -tt far jig-session board"));
+    board::until(&tmux, &pane, "it is drawn over there", |screen| {
+        screen.contains("[Sessions]") && screen.contains("there") && !screen.contains("s-here")
+    });
+    tmux.run(&["resize-window", "-t", &pane, "-x", "60", "-y", "16"]);
+    board::press(&tmux, &pane, &["?"]);
+    board::until(&tmux, &pane, "its keys work at the new size", |screen| {
+        screen.contains("Everywhere") && screen.trim_end().lines().count() == 16
+    });
+    board::press(&tmux, &pane, &["q", "q"]);
+    board::until(&tmux, &pane, "the shell is back", |screen| screen.trim_end().ends_with("ready>"));
+    tmux.until(&pane, "#{alternate_on}", "0");
+
+    tmux.run(&["resize-window", "-t", &pane, "-x", "100", "-y", "24"]);
+    board::types(&tmux, &pane, &format!("clear; {} board --on far,nowhere", program().display()));
+    board::until(&tmux, &pane, "both machines are listed, and the third is named", |screen| {
+        let line = |words: &[&str]| screen.lines().any(|line| words.iter().all(|word| line.contains(word)));
+        line(&["here"]) && line(&["there", "far"]) && line(&["nowhere: ", "refused"])
+    });
 }

@@ -11,7 +11,7 @@ use crate::common::{eventually, program};
 use crate::panes::tmux::Tmux;
 
 /// A shell in a pane of its own, of this size, in this folder.
-fn shell(tmux: &Tmux, dir: &Path, size: (u16, u16)) -> String {
+pub(crate) fn shell(tmux: &Tmux, dir: &Path, size: (u16, u16)) -> String {
     let (width, height) = (size.0.to_string(), size.1.to_string());
     let dir = dir.to_str().expect("the folder's name is UTF-8");
     let args = ["new-session", "-d", "-P", "-F", "#{pane_id}", "-s", "board", "-x", &width, "-y", &height, "-c", dir];
@@ -23,13 +23,13 @@ fn shell(tmux: &Tmux, dir: &Path, size: (u16, u16)) -> String {
 }
 
 /// Types a line into a shell.
-fn types(tmux: &Tmux, pane: &str, line: &str) {
+pub(crate) fn types(tmux: &Tmux, pane: &str, line: &str) {
     tmux.run(&["send-keys", "-t", pane, "-l", line]);
     tmux.run(&["send-keys", "-t", pane, "Enter"]);
 }
 
 /// Presses keys by tmux's names.
-fn press(tmux: &Tmux, pane: &str, keys: &[&str]) {
+pub(crate) fn press(tmux: &Tmux, pane: &str, keys: &[&str]) {
     for key in keys {
         tmux.run(&["send-keys", "-t", pane, key]);
     }
@@ -49,7 +49,7 @@ fn capture(tmux: &Tmux, pane: &str) -> String {
 
 /// Waits until the screen is as it should be.
 #[track_caller]
-fn until(tmux: &Tmux, pane: &str, what: &str, ready: impl Fn(&str) -> bool) {
+pub(crate) fn until(tmux: &Tmux, pane: &str, what: &str, ready: impl Fn(&str) -> bool) {
     let last = std::cell::RefCell::new(String::new());
     let end = std::time::Instant::now() + crate::common::DEADLINE;
     loop {
