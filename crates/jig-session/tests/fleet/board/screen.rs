@@ -1,7 +1,7 @@
 //! What stands on the screen, at every size, while files come, change and go.
 
-use super::{capture, open, press, until};
-use crate::common::status_document;
+use super::{capture, open, press, shell, types, until};
+use crate::common::{now_ms, program, status_document, timestamp};
 use crate::panes::tmux;
 
 #[test]
@@ -170,4 +170,37 @@ fn two_hundred_sessions_are_listed_and_scrolled() {
     until(&tmux, &pane, "the first is listed", |screen| screen.contains("name-000") && screen.contains("200 idle"));
     press(&tmux, &pane, &["G"]);
     until(&tmux, &pane, "the last is listed", |screen| screen.contains("name-199") && !screen.contains("name-000"));
+}
+
+#[test]
+fn the_figures_of_the_call_logs_stand_below_the_sessions() {
+    let Some(tmux) = tmux::start("the_figures_of_the_call_logs_stand_below_the_sessions") else { return };
+    let env = &tmux.env;
+    let _live = env.live("s-first", |_| ());
+    let stamp = timestamp(now_ms());
+    let folder = env.work().join("logs").join(&stamp[..10]);
+    std::fs::create_dir_all(&folder).expect("made");
+    let record = serde_json::json!({ "summary": {
+        "status": 200, "model": "omni-anthropic/m\u{1b}[2J", "timestamp": stamp, "duration": 1500,
+        "tokens": { "in": 2000, "out": 30, "cacheRead": 1500 },
+    }});
+    std::fs::write(folder.join("a.json"), record.to_string()).expect("written");
+    let pane = shell(&tmux, &env.work(), (120, 30));
+    types(
+        &tmux,
+        &pane,
+        &format!("PI_KING_CALL_LOGS={}/logs TZ=UTC {} board", env.work().display(), program().display()),
+    );
+    let shown = |screen: &str| {
+        ["1 call, 0 errors, p95 1.5 s", "net 500 cache 75 %", "calls today by hour"].iter().all(|part| screen.contains(part))
+    };
+    until(&tmux, &pane, "the day's figures are shown", |screen| screen.contains("s-first") && shown(screen));
+    press(&tmux, &pane, &["Enter"]);
+    until(&tmux, &pane, "and below the session", |screen| screen.contains("Work") && shown(screen));
+    for (width, height) in [("40", "12"), ("80", "24")] {
+        tmux.run(&["resize-window", "-t", &pane, "-x", width, "-y", height]);
+        until(&tmux, &pane, "it fits its new size", |screen| {
+            screen.contains("[Sessions]") && screen.trim_end().lines().count() == height.parse().unwrap_or(0)
+        });
+    }
 }
