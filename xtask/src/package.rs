@@ -27,6 +27,7 @@ pub(crate) fn check() -> anyhow::Result<Tally> {
     let size = fs::metadata(&program).context("the program was not built")?.len();
     say(&format!("    static program: {} KiB", size / 1024));
     alone(&program, &mut found)?;
+    first_minutes(&program, &mut found)?;
     debian(&program, &place, &mut found)?;
     npm_program(&program, &place, &mut found)?;
     npm_plugins(&place, &mut found)?;
@@ -63,6 +64,16 @@ fn alone(program: &Path, found: &mut Tally) -> anyhow::Result<()> {
         let ended = ran.status.success() || (args == ["doctor"] && ran.status.code() == Some(1));
         found.check(ended, format!("in an empty root, {} ended with {}", args.join(" "), ran.status));
     }
+    Ok(())
+}
+
+/// A new user's first ten minutes with nothing but the program.
+fn first_minutes(program: &Path, found: &mut Tally) -> anyhow::Result<()> {
+    let mut suite = Command::new("python3");
+    let ran = run(suite.arg(root().join("tests/first_minutes/run.py")).arg(program), |_| true)?;
+    found.skipped.extend(ran.lines.iter().filter_map(|line| line.strip_prefix("SKIPPED ")).map(str::to_owned));
+    found.passed += ran.lines.iter().filter(|line| line.starts_with("ok ")).count();
+    found.check(ran.status.success(), "a new user's first ten minutes: see above");
     Ok(())
 }
 

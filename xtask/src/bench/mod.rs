@@ -3,6 +3,7 @@
 //! beside another program of its kind, which is installed for it.
 
 mod beside;
+mod board;
 mod bus;
 mod fleet;
 mod hook;
@@ -28,12 +29,13 @@ use world::Programs;
 /// A group's name and what runs it.
 type Group = (&'static str, fn(&Bench, &mut Report) -> anyhow::Result<()>);
 
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 11] = [
     ("publish", sessions::publish),
     ("ls", sessions::list),
     ("king", king::run),
     ("hook", hook::run),
     ("bus", bus::run),
+    ("board", board::run),
     ("panes", panes::run),
     ("host", host::run),
     ("pi", pi::run),

@@ -26,14 +26,14 @@ const REPORTS: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program in a new terminal.
-struct Terminal {
+pub(super) struct Terminal {
     master: File,
     child: Child,
 }
 
 impl Terminal {
     /// Starts it; `under` is the program that stands before it.
-    fn start(mut command: Command) -> anyhow::Result<Self> {
+    pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
         let pair = nix::pty::openpty(None, None).context("cannot make a terminal")?;
         // A program that holds the master's end would keep its own terminal from ever hanging up.
         for end in [&pair.master, &pair.slave] {
@@ -51,13 +51,30 @@ impl Terminal {
         self.master.read(bytes).unwrap_or(0)
     }
 
-    fn read_until(&mut self, text: &[u8]) -> anyhow::Result<()> {
+    pub(super) fn read_until(&mut self, text: &[u8]) -> anyhow::Result<()> {
         let (mut seen, mut bytes, until) = (Vec::new(), [0; 4096], Instant::now() + PATIENCE);
         while !seen.windows(text.len()).any(|window| window == text) {
             let size = self.read(&mut bytes);
             ensure!(size > 0 && Instant::now() < until, "the program ended or was silent");
             seen.extend_from_slice(&bytes[..size]);
         }
+        Ok(())
+    }
+
+    /// The program's process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Another reader of what the program shows.
+    pub(super) fn reader(&self) -> anyhow::Result<File> {
+        Ok(self.master.try_clone()?)
+    }
+
+    /// Ends the program however it is.
+    pub(super) fn kill(mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
         Ok(())
     }
 

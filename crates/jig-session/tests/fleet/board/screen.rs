@@ -192,7 +192,9 @@ fn the_figures_of_the_call_logs_stand_below_the_sessions() {
         &format!("PI_KING_CALL_LOGS={}/logs TZ=UTC {} board", env.work().display(), program().display()),
     );
     let shown = |screen: &str| {
-        ["1 call, 0 errors, p95 1.5 s", "net 500 cache 75 %", "calls today by hour"].iter().all(|part| screen.contains(part))
+        ["1 call, 0 errors, p95 1.5 s", "net 500 cache 75 %", "calls today by hour"]
+            .iter()
+            .all(|part| screen.contains(part))
     };
     until(&tmux, &pane, "the day's figures are shown", |screen| screen.contains("s-first") && shown(screen));
     press(&tmux, &pane, &["Enter"]);
