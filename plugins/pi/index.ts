@@ -28,7 +28,7 @@ const LINE_MAX = 1 << 20; // bytes of a line; the host takes no longer one
 const PAGE = 500; // entries a line, at most
 const PAGE_CHARS = 256 << 10; // characters a line of entries, about
 const PAGE_MS = 5; // as long as making a line of entries may keep Pi
-const STEPS = 2000; // entries that are walked at once
+const STEPS = 200; // entries that are walked at once
 const BASH_MS = 200; // Pi does not say when a command of the user's has ended: its entry is looked for
 const PROMPT_UNITS = 140; // of a prompt's text, and only if the host wants it
 const NAME_UNITS = 128; // longer than this is no name of an action
@@ -566,6 +566,8 @@ export default function (pi: ExtensionAPI) {
     return await value.apply(self, line.args ?? []);
   };
 
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
   // The entries that Pi's buildContextEntries gives, which would keep Pi for as long as it takes to walk all of a long
   // session: the path from the leaf up to the newest compaction, and what that one has kept.
   const contextIds = async (manager: any): Promise<Set<string> | undefined> => {
@@ -582,9 +584,21 @@ export default function (pi: ExtensionAPI) {
         break;
       }
       if (!compaction && entry.type === "compaction") compaction = entry;
-      if (++steps % STEPS === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (++steps % STEPS === 0) await turn();
     }
     return ids;
+  };
+
+  // The switches that the session stored last. They are looked for while the host starts, since its first prompt waits for
+  // both.
+  let looked: Promise<{ entries: any[]; switches?: unknown }> | undefined;
+  const look = async () => {
+    const entries = (ctx.sessionManager as any).getEntries(); // which copies them all
+    for (let at = entries.length - 1; at >= 0; at--) {
+      if (entries[at].type === "custom" && entries[at].customType === SWITCHES) return { entries, switches: entries[at].data };
+      if (at % (10 * STEPS) === 0) await turn();
+    }
+    return { entries };
   };
 
   // A long session has hundreds of thousands of entries: each line waits for the one before it to leave, and between two
@@ -593,14 +607,27 @@ export default function (pi: ExtensionAPI) {
   const sendEntries = async (id: unknown) => {
     const pipe = child?.stdin;
     const manager = ctx.sessionManager as any;
-    const entries = manager.getEntries();
+    // A prompt that waited for the host goes on first.
+    await turn();
+    let found = await (looked ?? look());
+    looked = undefined;
+    if (manager.getEntryCount?.() !== found.entries.length) found = await look(); // more have come meanwhile
+    const { entries, switches } = found;
+    if (!pipe || child?.stdin !== pipe) return;
+    const line = (page: string[], more: boolean, first?: unknown) => {
+      const rest = JSON.stringify({ more, total: entries.length, switches: first });
+      said += `{"t":"entries","id":${JSON.stringify(id ?? null)},"entries":[${page.join(",")}],${rest.slice(1)}\n`;
+      flush();
+    };
+    // What is in the context takes long to find in a long session: prompts do not wait for it.
+    const isLong = entries.length > PAGE;
+    if (isLong) line([], true, switches);
     const live = await contextIds(manager);
-    const switches = entries.findLast((entry: any) => entry.type === "custom" && entry.customType === SWITCHES)?.data;
     const paths = new Map<string, string>();
     let next = 0;
     do {
       if (!pipe || child?.stdin !== pipe) return;
-      const isFirst = next === 0;
+      const isFirst = next === 0 && !isLong;
       const until = performance.now() + PAGE_MS;
       const page: string[] = [];
       let size = 0;
@@ -611,9 +638,7 @@ export default function (pi: ExtensionAPI) {
         page.push(text);
         size += text.length;
       }
-      const rest = JSON.stringify({ more: next < entries.length, total: entries.length, switches: isFirst ? switches : undefined });
-      said += `{"t":"entries","id":${JSON.stringify(id ?? null)},"entries":[${page.join(",")}],${rest.slice(1)}\n`;
-      flush();
+      line(page, next < entries.length, isFirst ? switches : undefined);
       await drained(pipe);
     } while (next < entries.length);
   };
@@ -782,6 +807,8 @@ export default function (pi: ExtensionAPI) {
       child.stdin?.end(); // Pi has replaced this session already
     }
     loadCut(); // while the host answers
+    looked = look();
+    looked.catch(() => {}); // Pi has replaced this session
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => ready?.(), START_MS);
       ready = () => {

@@ -23,7 +23,7 @@ const TARGETS: &[(&str, &str, &[&str])] = &[
     ("ill-typed parts", "jig-session-schema", &["--test", "properties", "ill_typed"]),
     ("names of documents", "jig-session-schema", &["--test", "properties", "name"]),
     ("times", "jig-session-schema", &["--test", "properties", "time"]),
-    ("the sanitiser", "jig-session", &["--bin", "jig-session", "sanitise::tests"]),
+    ("the sanitiser", "jig-session-view", &["--lib", "sanitise::tests"]),
 ];
 
 pub(crate) fn run(report: &mut Report) -> anyhow::Result<()> {
