@@ -70,6 +70,19 @@ pub struct Agent {
     pub figures: Option<Figures>,
     /// The name under which its screens are listed; none when no screen of it is known.
     pub screen: Option<&'static str>,
+    /// How its window's title begins, and what that tells of a program that reports nothing else of itself.
+    pub titles: &'static [(&'static str, TitleTells)],
+}
+
+/// What the beginning of a window's title tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TitleTells {
+    /// It works.
+    Working,
+    /// A person is waited for, it does not tell why.
+    Asking,
+    /// A prompt can be typed.
+    Resting,
 }
 
 /// How what stands in an agent's file is known.

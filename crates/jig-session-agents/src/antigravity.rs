@@ -54,6 +54,7 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: Some("agy"),
+    titles: &[],
 };
 
 const PLUGIN: Folder = Folder { variable: None, home: ".gemini/config/plugins/jig-session" };

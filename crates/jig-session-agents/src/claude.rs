@@ -92,6 +92,7 @@ pub const AGENT: Agent = Agent {
     evidence: Some(Evidence { place: RecordLocation::ProcessRecord, read: evidence }),
     figures: Some(Figures { place: RecordLocation::Transcript, read: figures }),
     screen: Some("claude"),
+    titles: &[],
 };
 
 /// The fields of its hooks, and those of its status line.

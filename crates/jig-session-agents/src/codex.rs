@@ -78,6 +78,7 @@ pub const AGENT: Agent = Agent {
     evidence: Some(Evidence { place: RecordLocation::Transcript, read: evidence }),
     figures: Some(Figures { place: RecordLocation::Transcript, read: figures }),
     screen: Some("codex"),
+    titles: &[],
 };
 
 /// What the last line of the rollout about a turn says.

@@ -92,6 +92,7 @@ pub const AGENT: Agent = Agent {
         read: figures,
     }),
     screen: Some("copilot"),
+    titles: &[],
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {

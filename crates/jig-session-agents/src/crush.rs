@@ -69,6 +69,7 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: None,
+    titles: &[],
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {

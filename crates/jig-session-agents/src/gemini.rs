@@ -5,7 +5,8 @@ use jig_session_schema::status::{Reason, State};
 use serde_json::json;
 
 use crate::agent::{
-    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Replies, Seen, Turns,
+    Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Packaged, PackagedForm, Program, Replies, Seen,
+    TitleTells, Turns,
 };
 use crate::evidence::{About, Evidence, Figures, Finding, RecordLocation, context, last_line, model, time_of};
 use crate::file::{File, Folder};
@@ -74,6 +75,7 @@ pub const AGENT: Agent = Agent {
     evidence: Some(Evidence { place: RecordLocation::Transcript, read: evidence }),
     figures: Some(Figures { place: RecordLocation::Transcript, read: figures }),
     screen: Some("gemini"),
+    titles: &[("✦", TitleTells::Working), ("✋", TitleTells::Asking), ("◇", TitleTells::Resting)],
 };
 
 const PAYLOAD: PayloadForm = PayloadForm {

@@ -67,6 +67,7 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: None,
+    titles: &[],
 };
 
 const PLUGIN: Folder = Folder { variable: None, home: ".agents/plugins/jig-session" };

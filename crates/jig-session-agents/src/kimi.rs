@@ -32,4 +32,5 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: None,
+    titles: &[],
 };

@@ -30,7 +30,7 @@ pub mod qwen;
 
 pub use agent::{
     Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Moment, Packaged, PackagedForm, Plugin, ProcessRecord,
-    Program, Replies, Seen, Turns,
+    Program, Replies, Seen, TitleTells, Turns,
 };
 pub use edits::{Edit, written};
 pub use evidence::{About, Evidence, Figures, Finding, RecordLocation, TAIL, reconciled};

@@ -65,6 +65,7 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: Some("opencode"),
+    titles: &[],
 };
 
 /// A line of the plugin: `{ hook, event: { type, properties } }` for an event, `{ hook, input, output }` for a tool.

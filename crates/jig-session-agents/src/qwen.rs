@@ -1,6 +1,6 @@
 //! Qwen Code.
 
-use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Seen, Turns};
+use crate::agent::{Agent, CommandHooks, Guard, HookForm, Hooks, Mcp, McpForm, Program, Seen, TitleTells, Turns};
 use crate::file::{File, Folder};
 use crate::forms;
 use crate::meaning::Notice;
@@ -8,6 +8,16 @@ use crate::payload::{Field, PayloadForm};
 
 const FOLDER: Folder = Folder { variable: Some(("QWEN_HOME", "")), home: ".qwen" };
 const SETTINGS: File = File { folder: FOLDER, name: "settings.json" };
+
+/// It works as long as a circle turns.
+const TITLES: &[(&str, TitleTells)] = &[
+    ("◐", TitleTells::Working),
+    ("◓", TitleTells::Working),
+    ("◑", TitleTells::Working),
+    ("◒", TitleTells::Working),
+    ("✳", TitleTells::Asking),
+    ("Qwen - ", TitleTells::Resting),
+];
 
 /// What is known of Qwen Code: Claude Code's hooks with Gemini's tools.
 pub const AGENT: Agent = Agent {
@@ -70,6 +80,7 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: Some("qwen"),
+    titles: TITLES,
 };
 
 /// Claude Code's fields, and what a turn's end says of the context.

@@ -185,7 +185,9 @@ pub fn run(spec: &Spec, stage: Stage, host: Host) -> io::Result<Ending> {
         Stage::Proxy => {}
     }
     take_name(&spec.program);
-    let shared = Arc::new(Shared::new(host.clock));
+    let agent = names::agent(spec.agent.as_ref(), &spec.program, &spec.arguments, None);
+    let titles = jig_session_agents::named(agent.as_str()).map_or(&[][..], |agent| agent.titles);
+    let shared = Arc::new(Shared::new(host.clock, titles));
     let gpg = host.gpg_tty;
     let (done, published) = mpsc::channel::<()>();
     let (theirs, what) = (shared.clone(), spec.clone());

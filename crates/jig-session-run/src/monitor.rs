@@ -53,6 +53,7 @@ struct Monitor {
     signals: Signals,
     foreground: bool,
     ended: bool,
+    hung_up: bool,
 }
 
 impl Monitor {
@@ -82,7 +83,7 @@ impl Monitor {
             return Err(io::Error::from_raw_os_error(errno));
         }
         say(stdin(), &MonitorMessage::Started(child.as_raw_nonzero().get()));
-        Ok(Self { child, signals, foreground, ended: false })
+        Ok(Self { child, signals, foreground, ended: false, hung_up: false })
     }
 
     fn serve(mut self) {
@@ -102,9 +103,8 @@ impl Monitor {
             if signal {
                 for signal in self.signals.taken() {
                     // The kernel sends SIGHUP to the session leader only; a shell would forward it to the job.
-                    if signal == SIGHUP && !self.ended {
-                        let _ = kill_process_group(self.child, Signal::HUP);
-                        let _ = kill_process_group(self.child, Signal::CONT);
+                    if signal == SIGHUP {
+                        self.hang_up();
                     }
                     if [SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2].contains(&signal) {
                         self.send(signal);
@@ -115,7 +115,10 @@ impl Monitor {
             if spoken {
                 match ear.hear(stdin()) {
                     Some(lines) => lines.into_iter().for_each(|wanted| self.obey(wanted)),
-                    None => proxy = false,
+                    None => {
+                        proxy = false;
+                        self.hang_up();
+                    }
                 }
             }
         }
@@ -123,6 +126,7 @@ impl Monitor {
 
     fn obey(&mut self, wanted: ProxyMessage) {
         match wanted {
+            ProxyMessage::Signal(SIGHUP) => self.hang_up(),
             ProxyMessage::Signal(signal) => self.send(signal),
             ProxyMessage::Foreground | ProxyMessage::Background => {
                 let foreground = wanted == ProxyMessage::Foreground;
@@ -138,6 +142,15 @@ impl Monitor {
                 }
                 self.foreground = foreground;
             }
+        }
+    }
+
+    /// The terminal is gone. The proxy says so too: where the signal was ignored when we began, as below `nohup`, the
+    /// kernel's is lost, and a program that wants it must have it all the same.
+    fn hang_up(&mut self) {
+        if !self.ended && !std::mem::replace(&mut self.hung_up, true) {
+            let _ = kill_process_group(self.child, Signal::HUP);
+            let _ = kill_process_group(self.child, Signal::CONT);
         }
     }
 

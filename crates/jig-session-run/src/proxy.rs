@@ -327,6 +327,7 @@ impl Proxy {
     fn after_hang_up(&mut self) -> Ending {
         self.master = None;
         self.pump.quit();
+        say(&self.socket, &ProxyMessage::Signal(SIGHUP));
         let until = self.shared.now().mono + HANG_UP;
         while self.ending.is_none() {
             let left = until.saturating_sub(self.shared.now().mono);

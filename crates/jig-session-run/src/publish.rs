@@ -28,7 +28,14 @@ const TURNS: u32 = 5;
 
 /// Publishes until the program has ended.
 pub(crate) fn serve(shared: &Arc<Shared>, spec: &Spec, host: Host) {
-    let mut reporter = Reporter { host, program: spec.clone(), machine: Machine::new(), begun: None, app: None };
+    let mut reporter = Reporter {
+        host,
+        program: spec.clone(),
+        machine: Machine::new(),
+        begun: None,
+        app: None,
+        from: StateFrom::PROCESS,
+    };
     loop {
         let now = shared.now();
         let mut news = shared.wait(reporter.pause(now));
@@ -38,6 +45,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, spec: &Spec, host: Host) {
             reporter.app = news.reports.app().map(str::to_owned);
         }
         let standing = news.reports.standing(shared.now());
+        reporter.from = news.reports.source();
         drop(news);
         let now = shared.now();
         if let Some(pid) = pid {
@@ -56,6 +64,8 @@ struct Reporter {
     machine: Machine,
     begun: Option<Begun>,
     app: Option<String>,
+    /// What tells the events that are published.
+    from: StateFrom,
 }
 
 /// The program, once it runs.
@@ -137,7 +147,8 @@ impl Reporter {
         match joined {
             Some(joined) => {
                 self.leave_own(now);
-                if !events.is_empty() {
+                // What a window shows is seconds old at times: the hooks know better.
+                if !events.is_empty() && self.from == StateFrom::PROGRAM_STATUS {
                     self.write_joined(&joined, events, now);
                 }
                 if let Some(begun) = &mut self.begun {
@@ -164,7 +175,7 @@ impl Reporter {
         let Some(Begun { place: Target::Own(publisher), .. }) = &mut self.begun else { return };
         for event in events {
             // Only an event before the session's beginning is refused.
-            let _ = publisher.feed_from(event, &StateFrom::PROGRAM_STATUS, now);
+            let _ = publisher.feed_from(event, &self.from, now);
         }
         if events.iter().any(|event| !matches!(event, Event::Progress(_))) {
             publisher.flush(now);
@@ -207,7 +218,7 @@ impl Reporter {
             (self.host.publisher)(joined.agent.clone(), Mode::OneShot { begins: false, clock_ms: now.boot_ms });
         let begin = session_event(&joined.session, joined.pid, joined.started.unwrap_or(now.wall));
         for event in std::iter::once(&begin).chain(events) {
-            let _ = publisher.feed_from(event, &StateFrom::PROGRAM_STATUS, now);
+            let _ = publisher.feed_from(event, &self.from, now);
         }
         publisher.flush(now);
         drop(lock);

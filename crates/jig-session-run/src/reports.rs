@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
+use jig_session_agents::TitleTells;
 use jig_session_publish::Now;
 use jig_session_schema::event::{
     AttentionEvent, BackgroundEvent, ChildrenEvent, Event, ProgressEvent, TurnEvent, TurnOutcome, TurnPhase,
 };
 use jig_session_schema::limits;
-use jig_session_schema::status::{Child, ChildState, Reason};
+use jig_session_schema::status::{Child, ChildState, Reason, StateFrom};
 use jig_session_schema::time::Timestamp;
 use jig_session_schema::words::Name;
 use termstate_core::{Kind, Message, State, parse_body};
@@ -40,6 +41,50 @@ pub struct Reports {
     /// When the root record was taken away while a turn was open.
     cleared: Option<Duration>,
     stopped: bool,
+    /// It has reported by itself: its titles and the older progress sequence count no more.
+    reported: bool,
+}
+
+/// What a program that reports nothing shows in its terminal's window: a title that its agent's file knows, or the
+/// older progress sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// It works, and so many hundredths of it are done, if that is said.
+    Working(Option<u8>),
+    /// A person is waited for.
+    Asking,
+    /// It is done.
+    Resting,
+    /// It has failed.
+    Failed,
+}
+
+impl Shown {
+    /// What a window's title shows, by the beginnings that are known.
+    #[must_use]
+    pub fn of_title(title: &[u8], known: &[(&str, TitleTells)]) -> Option<Self> {
+        let (_, tells) = known.iter().find(|(begins, _)| title.starts_with(begins.as_bytes()))?;
+        Some(match tells {
+            TitleTells::Working => Self::Working(None),
+            TitleTells::Asking => Self::Asking,
+            TitleTells::Resting => Self::Resting,
+        })
+    }
+
+    /// What stands behind `9;4;`: a state, and hundredths for some of them.
+    #[must_use]
+    pub fn of_progress(body: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(body).ok()?;
+        let (state, percent) = text.split_once(';').unwrap_or((text, ""));
+        match state {
+            "0" => Some(Self::Resting),
+            // 4: it is paused, or warns.
+            "1" | "4" => Some(Self::Working(percent.parse().ok().filter(|percent| *percent <= 100))),
+            "2" => Some(Self::Failed),
+            "3" => Some(Self::Working(None)),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +107,7 @@ impl Reports {
                 self.store.apply(&message);
             }
             Message::Report(report) => {
+                self.reported = true;
                 self.store.apply(&message);
                 if report.id.is_none() {
                     let mut events = self.root(report.state, report.kind, now);
@@ -72,6 +118,29 @@ impl Reports {
             }
         }
         self.children(now)
+    }
+
+    /// Takes what the program shows in its window, as long as it reports nothing.
+    pub fn shown(&mut self, shown: Shown, now: Now) -> Vec<Event> {
+        if self.reported {
+            return Vec::new();
+        }
+        let (state, percent) = match shown {
+            Shown::Working(percent) => (State::Working, percent),
+            Shown::Asking => (State::Blocked, None),
+            // Nobody says how it ended.
+            Shown::Resting => (State::Done, None),
+            Shown::Failed => (State::Error, None),
+        };
+        let mut events = self.root(state, None, now);
+        events.extend(self.moved(percent, now));
+        events
+    }
+
+    /// What tells the state.
+    #[must_use]
+    pub fn source(&self) -> StateFrom {
+        if self.reported { StateFrom::PROGRAM_STATUS } else { StateFrom::WINDOW }
     }
 
     /// The terminal was reset: no record is left.

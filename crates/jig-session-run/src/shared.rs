@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jig_session_agents::TitleTells;
 use jig_session_publish::Now;
 use jig_session_schema::event::Event;
 
 use crate::query::Questions;
-use crate::reports::Reports;
+use crate::reports::{Reports, Shown};
 use crate::scan::Sequence;
 use crate::tap::asks;
 
@@ -19,6 +20,8 @@ const WAITING: usize = 64;
 /// Shared between the two directions and the publisher.
 pub(crate) struct Shared {
     clock: fn() -> Now,
+    /// Beginnings of titles that tell what the program does.
+    titles: &'static [(&'static str, TitleTells)],
     questions: Mutex<Questions>,
     /// A question is open, or input is held back: input must be looked at.
     asking: AtomicBool,
@@ -40,9 +43,10 @@ pub(crate) struct News {
 }
 
 impl Shared {
-    pub(crate) fn new(clock: fn() -> Now) -> Self {
+    pub(crate) fn new(clock: fn() -> Now, titles: &'static [(&'static str, TitleTells)]) -> Self {
         Self {
             clock,
+            titles,
             questions: Mutex::default(),
             asking: AtomicBool::new(false),
             takes_out: AtomicBool::new(false),
@@ -67,9 +71,17 @@ impl Shared {
             Sequence::Reset => self.change(Reports::reset),
             Sequence::Prompt => self.change(Reports::prompt),
             Sequence::Status(_) | Sequence::AskAttributes => return self.asked(sequence),
+            Sequence::Title(title) => self.shown(Shown::of_title(title, self.titles)),
+            Sequence::Progress(body) => self.shown(Shown::of_progress(body)),
             _ => {}
         }
         false
+    }
+
+    fn shown(&self, shown: Option<Shown>) {
+        if let Some(shown) = shown {
+            self.change(|reports, now| reports.shown(shown, now));
+        }
     }
 
     fn asked(&self, sequence: Sequence<'_>) -> bool {

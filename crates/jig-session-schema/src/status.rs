@@ -252,6 +252,8 @@ open_words! {
         TRANSCRIPT = "transcript",
         /// What the program reports in its own terminal (OSC 7501), seen by `jig-session run`.
         PROGRAM_STATUS = "program-status",
+        /// What it shows in its terminal's window, a title or a progress sequence, seen by `jig-session run`.
+        WINDOW = "window",
         /// Nothing tells: that the program runs is all that is known.
         PROCESS = "process",
         /// A pi-king file; only readers say so.

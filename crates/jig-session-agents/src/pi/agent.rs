@@ -53,6 +53,7 @@ pub const AGENT: Agent = Agent {
     evidence: None,
     figures: None,
     screen: Some("pi"),
+    titles: &[],
 };
 
 /// What came with which version of Pi: in an older one, the sentence holds.

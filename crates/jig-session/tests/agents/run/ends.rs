@@ -82,6 +82,20 @@ fn a_terminal_that_goes_hangs_up_the_program() {
 }
 
 #[test]
+fn below_nohup_too_a_terminal_that_goes_hangs_up_who_wants_to_know() {
+    let env = TestEnvironment::new();
+    let program = "trap 'echo hup >> hung; exit 1' HUP; echo ready; while :; do sleep 0.05; done";
+    let line = format!("trap '' HUP; exec \"$J\" run -- env --default-signal=HUP sh -c \"{program}\"");
+    let mut screen = Screen::shell(&env, &line);
+    screen.wait_for("ready");
+    screen.hang_up();
+    let hung = env.work().join("hung");
+    eventually("the program is told", || hung.exists().then_some(()));
+    assert!(!screen.end().success());
+    assert_eq!(fs::read_to_string(hung).expect("written"), "hup\n", "once");
+}
+
+#[test]
 fn a_program_that_ignores_the_hang_up_reads_the_end() {
     let env = TestEnvironment::new();
     let read = env.work().join("read");

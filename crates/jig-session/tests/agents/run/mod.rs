@@ -2,6 +2,7 @@
 
 mod ends;
 mod jobs;
+mod programs;
 mod published;
 mod screen;
 mod streams;

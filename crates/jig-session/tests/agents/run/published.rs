@@ -72,6 +72,53 @@ fn a_program_is_listed_with_what_it_reports() {
     assert_eq!(status_files(&env), 0, "the end takes the file away");
 }
 
+/// A program that writes operating system commands, as it is typed them, a line each.
+const TITLES: &str = "stty -echo; echo ready; while read -r body; do printf '\\033]%s\\007' \"$body\"; done";
+
+#[test]
+fn what_a_window_shows_counts_as_long_as_the_program_reports_nothing() {
+    let env = TestEnvironment::new();
+    env.set("TITLES", TITLES);
+    let mut screen = Screen::shell(&env, "exec \"$J\" run --agent gemini -- sh -c \"$TITLES\"");
+    screen.wait_for("ready");
+    becomes(&env, "it is listed", |_| true);
+    for (command, state, reason, progress) in [
+        ("0;✦  Working… (secret-folder)", "busy", None, None),
+        ("0;✋  Action Required (secret-folder)", "busy", Some("unknown"), None),
+        ("0;✦  Working… (secret-folder)", "busy", None, None),
+        ("2;◇  Ready (secret-folder)", "idle", Some("finished"), None),
+        // The older progress sequence, as package managers and compilers write it.
+        ("9;4;1;40", "busy", None, Some(40)),
+        ("9;4;4;60", "busy", None, Some(60)),
+        ("9;4;3", "busy", None, None),
+        ("9;4;0", "idle", Some("finished"), None),
+        ("9;4;1;10", "busy", None, Some(10)),
+        ("9;4;2;10", "idle", Some("error"), None),
+        ("0;secret-title of nobody", "idle", Some("error"), None),
+    ] {
+        screen.send(format!("{command}\r"));
+        let status = becomes(&env, command, |status| {
+            let attention = status["attention"]["reason"].as_str();
+            let settled = attention == reason || (reason == Some("finished") && attention.is_none());
+            status["state"] == state && settled && status["progress"].as_u64() == progress
+        });
+        assert_eq!(status["stateFrom"], "window", "{command}");
+        assert!(!status.to_string().contains("secret"), "{command}");
+    }
+    screen.send("7501;state=working:app=gemini\r");
+    let status = becomes(&env, "a report", |status| status["state"] == "busy");
+    assert_eq!(status["stateFrom"], "program-status");
+    screen.send("0;◇  Ready\r9;4;0\r7501;state=blocked:kind=question:app=gemini\r");
+    let status = becomes(&env, "the next report", |status| status["attention"]["reason"] == "question");
+    assert_eq!(status["state"], "busy", "a title counts no more");
+    screen.send("\x04");
+    screen.ends_with(0);
+    for command in ["\x1b]9;4;1;40\x07", "\x1b]0;secret-title of nobody\x07", "\x1b]7501;state=working:app=gemini\x07"]
+    {
+        assert!(screen.text().contains(command), "every byte passes: {command:?}");
+    }
+}
+
 fn status_files(env: &TestEnvironment) -> usize {
     crate::common::names_in(&env.sessions_dir()).iter().filter(|name| name.ends_with(".json")).count()
 }

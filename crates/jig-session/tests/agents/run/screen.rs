@@ -115,6 +115,11 @@ impl Screen {
         self.shown.lock().expect("whole").clone()
     }
 
+    /// How much of it there is.
+    pub(crate) fn length(&self) -> usize {
+        self.shown.lock().expect("whole").len()
+    }
+
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.shown()).into_owned()
     }
@@ -148,8 +153,8 @@ impl Screen {
         let status = eventually("the program ends", || self.child.try_wait().expect("waited for"));
         // What lies in the terminal is read before it is looked at.
         let mut before = usize::MAX;
-        while self.master.is_some() && before != self.shown().len() {
-            before = self.shown().len();
+        while self.master.is_some() && before != self.length() {
+            before = self.length();
             std::thread::sleep(Duration::from_millis(60));
         }
         status
@@ -166,7 +171,28 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.gone.store(true, Ordering::SeqCst);
+        // A test that fails leaves no program behind, whatever that program ignores.
+        let below = if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            descendants(self.child.id())
+        } else {
+            Vec::new()
+        };
         let _ = self.child.kill();
         let _ = self.child.wait();
+        for pid in below {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
     }
+}
+
+/// The processes below this one.
+fn descendants(pid: u32) -> Vec<rustix::process::Pid> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse::<u32>().ok());
+    children
+        .flat_map(|child| {
+            let own = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw);
+            own.into_iter().chain(descendants(child))
+        })
+        .collect()
 }
