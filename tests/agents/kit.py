@@ -72,7 +72,8 @@ class World:
         self.model = Model()
         self.socket = str(self.work / "tmux.sock")
         self.late = []
-        self.moments = 0
+        #: Of each moment: what it is, the row's state, who is waited for, what told it, and after how many seconds.
+        self.moments = []
         for tool in ("free", "asks"):
             (self.project / tool).write_text(TOOL)
             (self.project / tool).chmod(0o755)
@@ -233,7 +234,6 @@ class World:
 
     def moment(self, what, wanted):
         """The row is right soon after something became true; gives it."""
-        self.moments += 1
         begun = time.monotonic()
         cost = []
 
@@ -248,6 +248,9 @@ class World:
         except AssertionError:
             raise AssertionError(f"{what}: wanted {wanted}, and ls says {json.dumps(self.rows())}") from None
         took = time.monotonic() - begun
+        attention = row and row.get("attention")
+        self.moments.append((what, row["state"] if row else "none", attention["reason"] if attention else "-",
+                             (row.get("stateFrom") if row else None) or "-", took))
         if took > SOON + 4 * max(cost):
             self.late.append(f"{what}: {took:.1f} s")
         return row

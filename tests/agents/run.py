@@ -59,6 +59,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--agents", required=True)
     parser.add_argument("--program", required=True)
+    parser.add_argument("--moments", help="a file for what ls said at each moment, and after how long")
     parser.add_argument("names", nargs="*", help="agents, or AGENT:WAY")
     args = parser.parse_args()
     isolated = isolation()
@@ -69,7 +70,7 @@ def main():
     chosen = [suite for suite in SUITES if not args.names or suite[0] in args.names or ":".join(suite) in args.names]
     chosen += [suite for suite in PLUGINS if ":".join(suite) in args.names or "plugins" in args.names]
     env = {**os.environ, "KIT_AGENTS": args.agents, "KIT_PROGRAM": args.program, "PYTHONDONTWRITEBYTECODE": "1"}
-    passed, failed = 0, []
+    passed, failed, moments = 0, [], []
     with concurrent.futures.ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         ran = list(pool.map(lambda suite: run(suite, env, isolated), chosen))
     for suite, code, output, took in ran:
@@ -79,6 +80,7 @@ def main():
             suite, code, output, took = run(suite, env, isolated)
         tests = len(re.findall(r"^ok ", output, re.M))
         passed += tests
+        moments += re.findall(r"^MOMENT (.*)$", output, re.M)
         for line in re.findall(r"^(?:SKIPPED|LATE) .*$", output, re.M):
             print(line)
         if code != 0:
@@ -86,6 +88,8 @@ def main():
             print(f"{output}\nFAILED {name} ({took:.0f} s)", flush=True)
         else:
             print(f"{name}: {tests} tests, {took:.0f} s", flush=True)
+    if args.moments:
+        pathlib.Path(args.moments).write_text("".join(f"{line}\n" for line in moments))
     print(f"{passed} passed, {len(failed)} suites failed {failed or ''}".rstrip())
     return 1 if failed else 0
 

@@ -25,9 +25,13 @@ def main():
     try:
         with World(f"{name}-{mode}", launch) as world:
             Tour(world, mode).run()
+            for what, state, attention, source, took in world.moments:
+                print(f"MOMENT {what} | {state} | {attention} | {source} | {took:.2f}")
             for late in world.late:
                 print(f"LATE {late}")
-            print(f"{world.moments} moments, {len(world.late)} late, {time.monotonic() - begun:.0f} s")
+            print(f"{len(world.moments)} moments, {len(world.late)} late, {time.monotonic() - begun:.0f} s")
+            if world.late:
+                raise AssertionError(f"right, but late: {world.late}")
     except Exception:  # noqa: BLE001
         print(f"FAILED {name} {mode} ({time.monotonic() - begun:.1f} s)", flush=True)
         traceback.print_exc(file=sys.stdout)

@@ -29,6 +29,12 @@ TABLE = {
 }
 
 
+#: Moments at which a turn is over once the agent says so on its own screen: how long it takes until then (OpenCode takes
+#: one to three seconds from a tool's end, for the next request and for what it writes down) is no lateness of ours.
+RESTS = ("finished", "tool ended", "approved ended", "after the error", "API error", "left by Esc", "subagent ended",
+         "denied by Esc", "denied by No", "denied by the guard", "told of mail")
+
+
 class Tour:
     def __init__(self, world, mode):
         self.world, self.mode, self.launch = world, mode, world.launch
@@ -39,6 +45,8 @@ class Tour:
         wanted = self.table[what]
         if wanted == "skipped":
             return None
+        if what in RESTS:
+            wait_for(lambda: not self.world.shows(self.launch.working), f"{what}: the agent to show that it rests")
         return self.world.moment(f"{self.launch.name} {self.mode}: {what}", wanted)
 
     def start(self):
@@ -63,6 +71,12 @@ class Tour:
         """Breaks the turn off; the agent says on its screen how, for as long as it works."""
         self.world.press(self.launch.interrupt, lambda: not self.world.shows(self.launch.working),
                          "the turn to be broken off")
+
+    def let(self, name):
+        """Lets a tool end, and waits until the model was asked what to make of it."""
+        before = len(self.world.model.requests)
+        self.world.go(name)
+        wait_for(lambda: len(self.world.model.requests) > before, "the model to be asked again")
 
     def no_dialog(self):
         return not self.world.shows(*self.launch.dialog)
@@ -98,7 +112,7 @@ class Tour:
         self.prompt("t1", "DO-BASH ./free t1 secret-argument")
         world.wait_runs("t1")
         self.moment("tool runs")
-        world.go("t1")
+        self.let("t1")
         return self.moment("tool ended")
 
     def approval(self):
@@ -108,7 +122,7 @@ class Tour:
         self.moment("asked")
         world.press(self.launch.approve, lambda: world.runs("t2"), "the call to be approved")
         self.moment("approved")
-        world.go("t2")
+        self.let("t2")
         return self.moment("approved ended")
 
     def denials(self):
