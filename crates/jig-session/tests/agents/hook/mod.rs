@@ -1,5 +1,7 @@
 //! `jig-session hook`: each call is a process of its own, whose agent is this test program.
 
+mod privacy;
+
 use std::fs;
 use std::path::Path;
 
