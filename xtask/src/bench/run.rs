@@ -34,7 +34,8 @@ pub(super) struct Terminal {
 impl Terminal {
     /// Starts it; `under` is the program that stands before it.
     pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
-        let pair = nix::pty::openpty(None, None).context("cannot make a terminal")?;
+        let size = nix::pty::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let pair = nix::pty::openpty(&size, None).context("cannot make a terminal")?;
         // A program that holds the master's end would keep its own terminal from ever hanging up.
         for end in [&pair.master, &pair.slave] {
             nix::fcntl::fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
