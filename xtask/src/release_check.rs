@@ -19,6 +19,7 @@ const STEPS: &[Step] = &[
     ("workflows", workflows),
     ("plugins", plugins),
     ("publish", publish),
+    ("dist", dist),
     ("book", crate::book::check),
 ];
 
@@ -172,6 +173,28 @@ fn publish() -> anyhow::Result<Tally> {
     let mut command = cargo(&["publish", "--workspace", "--dry-run", "--locked", "--quiet", "--allow-dirty"]);
     command.env("CARGO_TARGET_DIR", target().join("publish"));
     whole("cargo publish --workspace --dry-run", command)
+}
+
+/// What `dist` would make of a tag, and the installers that it makes without the programs of other systems.
+fn dist() -> anyhow::Result<Tally> {
+    let mut tally = Tally::default();
+    if ask(Command::new("dist").arg("--version"), |_| false).is_err() {
+        let skipped =
+            "the plan of a release: dist is not installed: cargo install cargo-dist --locked --version 0.34.0";
+        tally.skipped.push(skipped.to_owned());
+        return Ok(tally);
+    }
+    for args in [&["plan"][..], &["build", "--artifacts=global"]] {
+        let mut command = Command::new("dist");
+        tally.add(whole(&format!("dist {}", args.join(" ")), {
+            command.args(args).current_dir(root());
+            command
+        })?);
+    }
+    let mut installer = Command::new("sh");
+    installer.arg("-n").arg(target().join("distrib/jig-session-installer.sh"));
+    tally.add(whole("the shell installer is a script", installer)?);
+    Ok(tally)
 }
 
 /// Lints the one file that is named.
