@@ -133,9 +133,15 @@ fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Res
         None => return Ok(Vec::new()),
     };
     let lock = dir.lock(format!(".{name}.lock"), LOCK)?;
-    let kept = document(&dir, &name, &session.session);
-    let process = Caller::find(agent, kept.as_ref(), &machine);
-    let Some(process) = process else { return Ok(Vec::new()) };
+    let mut kept = document(&dir, &name, &session.session);
+    let Some(mut process) = Caller::find(agent, kept.as_ref(), &machine) else { return Ok(Vec::new()) };
+    if !process.is_kept {
+        // Of two live processes with one session the older has the longer name.
+        let other = names::hashed_name(&session.session).and_then(|name| document(&dir, &name, &session.session));
+        if let Some(found) = Caller::find(agent, other.as_ref(), &machine).filter(|found| found.is_kept) {
+            (kept, process) = (other, found);
+        }
+    }
     let own = kept.filter(|_| process.is_kept);
     let heard = jig_session_agents::hear(agent, event, payload, own.as_ref());
     if own.is_none() && !heard.creates {
@@ -252,14 +258,10 @@ impl Caller {
     }
 }
 
-/// The document of a session, whosever process it names.
+/// The document of a session by this name, whosever process it names.
 fn document(dir: &PrivateDir, name: &str, id: &str) -> Option<Status> {
-    let plain = dir.read(format!("{name}.json"), STATUS_BYTES).ok();
-    let read = plain.and_then(|read| Status::read(&read.bytes).ok()).map(|read| read.value).filter(|s| s.session == id);
-    read.or_else(|| {
-        let hashed = dir.read(format!("{}.json", names::hashed_name(id)?), STATUS_BYTES).ok()?;
-        Some(Status::read(&hashed.bytes).ok()?.value).filter(|status| status.session == id)
-    })
+    let read = dir.read(format!("{name}.json"), STATUS_BYTES).ok()?;
+    Some(Status::read(&read.bytes).ok()?.value).filter(|status| status.session == id)
 }
 
 fn publisher(agent: &Agent, process: &Caller, begins: bool, app: &App) -> Publisher {

@@ -1,6 +1,7 @@
 //! `jig-session hook`: each call is a process of its own, whose agent is this test program.
 
 mod privacy;
+mod processes;
 
 use std::fs;
 use std::path::Path;
