@@ -283,7 +283,7 @@ impl Call<'_> {
         let mut events = vec![settled(outcome)];
         let left = self.payload.count(Field::Background);
         events.extend(left.map(background));
-        // One whose end was not told is over when nothing is left.
+        // One whose end was not reported is over when nothing is left.
         if left == Some(0) && self.kept.is_some_and(|kept| !kept.children.is_empty()) {
             events.push(children_event(Vec::new()));
         }

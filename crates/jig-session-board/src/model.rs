@@ -1,4 +1,4 @@
-//! What the board is told: one look at the sessions, at the bus, at the panes, at one session.
+//! What the board shows: one look at the sessions, at the bus, at the panes, at one session.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

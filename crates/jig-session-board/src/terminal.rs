@@ -82,7 +82,7 @@ pub enum End {
 }
 
 /// Shows the board until it is closed. `act` carries out what is to be done beside closing, stopping and drawing, and
-/// must not wait: what takes time is told through the feed.
+/// must not wait: what takes time reports through the feed.
 ///
 /// # Errors
 /// When stdout is no terminal, or the terminal cannot be set up or written.

@@ -120,7 +120,7 @@ pub fn resolve(argument: &str, place: &Worktree) -> Result<ClaimPath, BadPath> {
         return Err(BadPath::TooLong);
     }
     if let Some(name) = argument.strip_prefix('@') {
-        // What agents are told of files begins so too; a build or a port is not called like a file that is there.
+        // Agents are given files in this form too; a build or a port is not called like a file that is there.
         let is_path = name.contains(['/', '.']) && place.cwd.join(name).symlink_metadata().is_ok();
         return if is_path { Err(BadPath::Mention(argument.to_owned())) } else { resource(argument) };
     }

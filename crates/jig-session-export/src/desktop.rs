@@ -1,4 +1,4 @@
-//! What a desktop or a terminal is told of a notice. Programs get the texts as arguments; nothing is a shell's text.
+//! What a desktop or a terminal shows of a notice. Programs get the texts as arguments; nothing is a shell's text.
 
 use jig_session_view::rows;
 use jig_session_view::sanitise::clean;

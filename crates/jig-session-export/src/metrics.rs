@@ -8,7 +8,7 @@ use jig_session_schema::status::Reason;
 use jig_session_schema::time::Timestamp;
 use jig_session_store::Condition;
 
-/// The conditions of a live session, each of which is told of each agent that has one.
+/// The conditions of a live session, each of which is counted for each agent that has one.
 const STATES: [&str; 4] = ["attention", "stopped", "busy", "idle"];
 
 /// Labels by name; the order is that of their first use.

@@ -1,7 +1,8 @@
 //! The transitions of sessions that a person cares about, out of looks at all rows.
 //!
-//! What was there before the first look is never told. A transition is told once it has held for the debounce time, so that
-//! a state that is passed through, an approval that is answered at once or a session that is only reloaded says nothing.
+//! What was there before the first look is never reported. A transition is reported once it has held for the debounce
+//! time, so that a state that is passed through, an approval that is answered at once or a session that is only reloaded
+//! says nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -52,7 +53,7 @@ impl FromStr for Transition {
     }
 }
 
-/// What is to be told.
+/// What is to be reported.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     /// These transitions.
@@ -61,13 +62,13 @@ pub struct Rules {
     pub after_ms: Option<i64>,
     /// How long a transition must hold, in milliseconds.
     pub debounce_ms: i64,
-    /// After this many milliseconds of one wait it is told once more, as escalated.
+    /// After this many milliseconds of one wait it is reported once more, as escalated.
     pub escalate_ms: Option<i64>,
-    /// Sessions of which nothing is told: an id, its beginning or end, a name, a terminal or a pane.
+    /// Sessions of which nothing is reported: an id, its beginning or end, a name, a terminal or a pane.
     pub muted: Vec<String>,
 }
 
-/// One transition that is told.
+/// One transition that is reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
     /// Which.
@@ -80,7 +81,7 @@ pub struct Notice {
     pub at: Timestamp,
     /// How long the turn took so far, in milliseconds, where its beginning is known.
     pub turn_ms: Option<i64>,
-    /// The wait was told before, and goes on.
+    /// The wait was reported before, and goes on.
     pub escalated: bool,
 }
 
@@ -95,7 +96,7 @@ struct Known {
     wait: Option<Wait>,
     turn_since: Option<Timestamp>,
     pending: Option<Pending>,
-    /// When a wait that was told is told again.
+    /// When a wait that was reported is reported again.
     escalates: Option<(i64, Notice)>,
 }
 
@@ -125,7 +126,7 @@ impl Notices {
     }
 
     /// Takes the rows of a look, and how those went that went since the last one. `came` says of a row that is new here
-    /// whether it has come since; else it was there before. Gives what is to be told now.
+    /// whether it has come since; else it was there before. Gives what is to be reported now.
     pub fn look(
         &mut self,
         now: Timestamp,
@@ -142,7 +143,7 @@ impl Notices {
         self.due(now)
     }
 
-    /// When the next transition is due to be told, in milliseconds since 1970.
+    /// When the next transition is due to be reported, in milliseconds since 1970.
     #[must_use]
     pub fn next_ms(&self) -> Option<i64> {
         let pending = self.known.values().filter_map(|known| known.pending.as_ref()).map(|pending| pending.due_ms);
@@ -152,7 +153,7 @@ impl Notices {
 
     fn went(&mut self, row: &Row, why: Why, now: Timestamp) {
         let Some(known) = self.known.remove(&key(row)) else { return };
-        // What came and went within the debounce time was never told, and is not told now.
+        // What came and went within the debounce time was never reported, and is not reported now.
         if known.pending.is_some_and(|pending| pending.notice.transition == Transition::Added) {
             return;
         }
@@ -180,7 +181,7 @@ impl Notices {
             let came_back = self.going.remove(&key).is_some();
             let told = came(row) && !came_back;
             let added = if told { self.pending(Transition::Added, row, None, now, None) } else { None };
-            // A session that comes and waits already is told as one that waits.
+            // A session that comes and waits already is reported as one that waits.
             let waits = wait.as_ref().filter(|_| told).map(|(reason, _)| reason.to_string());
             let waits = waits.and_then(|reason| self.pending(Transition::Attention, row, Some(reason), now, None));
             let turn_since = in_turn.then_some(row.state_at).flatten();
@@ -206,7 +207,7 @@ impl Notices {
                 None => None,
             };
         } else if let Some(pending) = &mut known.pending {
-            // What is told is the row as it is then.
+            // The row is reported as it is then.
             pending.notice.row = row.clone();
         }
         // A stopped process is in the middle of whatever it did.
@@ -338,7 +339,7 @@ mod tests {
         Rules { transitions: Transition::ALL.into(), debounce_ms: HOLD, ..Rules::default() }
     }
 
-    /// Looks, each a time and the session as it is then, or that it went. What was told, with the time.
+    /// Looks, each a time and the session as it is then, or that it went. What was reported, with the time.
     fn told(rules: Rules, looks: &[(i64, Option<Row>)]) -> Vec<(i64, String)> {
         let mut notices = Notices::new(rules);
         let mut told = Vec::new();

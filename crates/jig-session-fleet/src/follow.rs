@@ -84,7 +84,7 @@ impl Follower {
         state.picture.sessions().map(|(machine, topic, session)| (machine.to_owned(), topic, session.clone())).collect()
     }
 
-    /// Waits until the broker has told all that it holds or cannot be reached, at most this long.
+    /// Waits until the broker has sent all that it holds or cannot be reached, at most this long.
     pub fn settle(&self, limit: Duration) {
         let end = Instant::now() + limit;
         let mut state = self.shared.lock();

@@ -7,7 +7,7 @@ use jig_session_schema::fleet::FleetSession;
 /// Two documents of one session are at least this far apart, in milliseconds.
 const SPACING_MS: i64 = 1000;
 
-/// The sessions as they are, and as the broker was told of them. It holds one document a session and no more, however
+/// The sessions as they are, and as they were sent to the broker. It holds one document a session and no more, however
 /// long the broker is away.
 #[derive(Debug, Default)]
 pub struct Outbox {

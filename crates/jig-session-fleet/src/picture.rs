@@ -54,7 +54,7 @@ pub struct Picture {
 #[derive(Debug, Default)]
 struct Machine {
     said: Option<FleetMachine>,
-    /// It was told of since the connection began, which it is after its sessions.
+    /// It was announced since the connection began, which comes after its sessions.
     told: bool,
     /// It was heard: what it said is not only what a broker had kept since it was there.
     heard: bool,
@@ -70,7 +70,7 @@ struct Machine {
 #[derive(Debug)]
 struct Held {
     session: FleetSession,
-    /// Told since the connection began; the others go when all of the machine has been told.
+    /// Received since the connection began; the others go when all of the machine has been received.
     told: bool,
 }
 
@@ -92,7 +92,7 @@ impl Picture {
         }
     }
 
-    /// The broker has told all that it holds. A session that was not told again is not there any more, if its machine
+    /// The broker has sent all that it holds. A session that was not sent again is not there any more, if its machine
     /// was: a broker that was started again may have forgotten both, and the machine will say it once more.
     pub fn told(&mut self) {
         self.ready = true;
@@ -108,7 +108,7 @@ impl Picture {
         self.lost = Some(why);
     }
 
-    /// Whether all that the broker holds has been told since the connection began.
+    /// Whether all that the broker holds has been received since the connection began.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready
@@ -257,7 +257,7 @@ impl Picture {
 }
 
 impl Machine {
-    /// Forgets the sessions that were not told again; how many they are.
+    /// Forgets the sessions that were not sent again; how many they are.
     fn forget(&mut self) -> usize {
         let before = self.sessions.len();
         self.sessions.retain(|_, held| held.told);

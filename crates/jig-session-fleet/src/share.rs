@@ -142,7 +142,7 @@ impl Sharer<'_> {
                 self.answered = 0;
                 self.beat = None;
                 self.outbox.connected();
-                // Only until the broker has told all: what we send ourselves need not come back. It answers in order, so
+                // Only until the broker has sent all: what we send ourselves need not come back. It answers in order, so
                 // that the second answer comes after all that belongs to the first.
                 let own = [self.topics.session(self.name, "+"), self.topics.machine(self.name)];
                 let own = own.map(|pattern| SubscribeFilter::new(pattern, QoS::AtMostOnce));
@@ -192,7 +192,7 @@ impl Sharer<'_> {
         if full {
             return FULL;
         }
-        // After the sessions: once a machine says that it is there, all of its sessions have been told.
+        // After the sessions: once a machine says that it is there, all of its sessions have been sent.
         if self.beat.is_none_or(|beat| beat.elapsed() >= BEAT) {
             let said = self.said.clone().at(now).online(true).sessions(Some(self.outbox.len() as u64));
             if !self.publish(self.topics.machine(self.name), payload(&said)) {

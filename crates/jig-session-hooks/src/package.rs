@@ -57,7 +57,7 @@ pub(crate) fn covered(part: Part, packaged: &Packaged) -> Option<String> {
 }
 
 /// Every file of the plugins by its path below the repository's root; `bridge` is Pi's extension, `skill` what a model
-/// is told of working beside other sessions.
+/// reads about working beside other sessions.
 #[must_use]
 pub fn plugin_files(bridge: &str, skill: &str) -> Vec<(String, String)> {
     let mut files = vec![("plugins/README.md".to_owned(), index())];

@@ -15,7 +15,7 @@ use jig_session_schema::bridge::SeenFile;
 /// still have the same time.
 const TICKS: Duration = Duration::from_millis(50);
 
-/// Why the bridge cannot be told that there is nothing to add.
+/// Why the bridge cannot be assured that there is nothing to add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uncertain {
     /// There is something to add, or a file cannot be read.

@@ -1,5 +1,5 @@
 //! What a document can hold. Each text is bounded where it comes in, and what is too large for a whole document gives
-//! way, the largest list first: `state` and `attention` are written whatever else is told.
+//! way, the largest list first: `state` and `attention` are written whatever else there is.
 
 use std::borrow::Cow;
 

@@ -32,7 +32,7 @@ const SESSIONS: usize = 10_000;
 pub struct Followed {
     host: Host,
     rows: BTreeMap<String, Row>,
-    /// Told since the connection began; the others go when everything has been told.
+    /// Received since the connection began; the others go when everything has been received.
     told: BTreeSet<String>,
     ready: bool,
     /// Files of the host that give no session.
@@ -112,13 +112,13 @@ impl Followed {
         self.lost = Some(why);
     }
 
-    /// Whether everything that is there has been told since the connection began.
+    /// Whether everything that is there has been received since the connection began.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// Its rows. Those of a lost host, and of one that is back and has not told of them again, are as it said them last,
+    /// Its rows. Those of a lost host, and of one that is back and has not sent them again, are as it said them last,
     /// their verdict unknown: nobody can tell.
     pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
         self.rows.values().map(|row| {
@@ -214,7 +214,7 @@ impl Fleet {
         look
     }
 
-    /// Waits until every host has told what is there or is lost, at most this long.
+    /// Waits until every host has sent what is there or is lost, at most this long.
     pub fn settle(&self, limit: Duration) {
         let end = Instant::now() + limit;
         let settled = |followed: &Arc<Mutex<Followed>>| {

@@ -252,7 +252,7 @@ impl Proxy {
         self.stopped = Some(signal);
         if !terminal::has_shell() {
             // Nobody would let us go on. The kernel drops a stop there, and so do we; but who was stopped from
-            // elsewhere goes on when it is told elsewhere.
+            // elsewhere goes on when it is continued elsewhere.
             if signal != SIGSTOP {
                 self.go_on();
             }

@@ -2,8 +2,8 @@
 //!
 //! A program asks `OSC 7501 ; ?` and then for the primary attributes (DA1), which every terminal answers. A terminal
 //! that knows program status answers the first question first. Questions are queued in the order in which the program
-//! asked them, so that an answer of DA1 is told from that of an earlier one; when the one behind the question comes and
-//! the terminal has said nothing, our answer goes in before it.
+//! asked them, so that an answer of DA1 is distinguished from that of an earlier one; when the one behind the question
+//! comes and the terminal has said nothing, our answer goes in before it.
 
 use std::collections::VecDeque;
 use std::time::Duration;

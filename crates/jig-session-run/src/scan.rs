@@ -1,6 +1,6 @@
 //! Escape sequences in a terminal's stream, found wherever the reads fell.
 //!
-//! Only what `run` needs is told apart: program status (OSC 7501), the question for the terminal's primary attributes
+//! Only what `run` needs is recognised: program status (OSC 7501), the question for the terminal's primary attributes
 //! and its answer (DA1), a full reset, a shell's prompt, titles and the older progress sequence. Nothing is rewritten:
 //! [`Scanner`] says where a sequence ended, and the bytes stay whose they are.
 //!

@@ -26,7 +26,7 @@ pub struct Column {
     least: usize,
     /// Left out when the terminal is too narrow, the highest first; 0 = never.
     drop: u8,
-    /// It gives way before all others: no row is told from another by it.
+    /// It gives way before all others: it distinguishes no row from another.
     yields: bool,
 }
 
@@ -45,7 +45,7 @@ impl Column {
         self
     }
 
-    /// The same giving way before all others: no row is told from another by it.
+    /// The same giving way before all others: it distinguishes no row from another.
     #[must_use]
     pub const fn yields(mut self) -> Self {
         self.yields = true;

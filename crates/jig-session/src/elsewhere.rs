@@ -67,7 +67,7 @@ impl Followed {
         look
     }
 
-    /// Waits until all have told what is there, or are lost.
+    /// Waits until all have sent what is there, or are lost.
     pub(crate) fn settle(&self) {
         if let Some(broker) = &self.broker {
             broker.settle(BROKER);

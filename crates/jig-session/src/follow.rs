@@ -38,7 +38,7 @@ impl<'a> Follow<'a> {
         self
     }
 
-    /// The same, and the sessions of other machines among this one's, as soon as they have been told.
+    /// The same, and the sessions of other machines among this one's, as soon as they have been received.
     pub(crate) fn with(self, elsewhere: Elsewhere, all: bool) -> Result<Self, Failure> {
         let followed = elsewhere.follow(self.app, all, &self.hints.nudge())?;
         if let Some(followed) = &followed {

@@ -312,7 +312,7 @@ impl Breakdown {
     }
 }
 
-/// A sum of numbers that another program told: the largest there is rather than one that wraps.
+/// A sum of numbers that another program reports: the largest there is rather than one that wraps.
 fn total(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }

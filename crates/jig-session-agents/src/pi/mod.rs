@@ -132,7 +132,7 @@ impl Bridge {
         self.missing.take()
     }
 
-    /// What the document that this session goes on from says of what fills its context, to be told after `hello`.
+    /// What the document that this session goes on from says of what fills its context, to be published after `hello`.
     pub fn kept(&mut self, detail: &ContextDetail) {
         self.breakdown.kept(detail);
     }

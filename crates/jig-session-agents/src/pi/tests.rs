@@ -155,7 +155,7 @@ fn ask(id: &str) -> Value {
     json!({"t": "bus", "event": "jig:decision", "data": {"toolCallId": id, "decision": "ask"}})
 }
 
-/// What the calls of a run that was broken off in its first call are told as at its end.
+/// How the calls of a run that was broken off in its first call are reported at its end.
 fn broken_off(version: &str, stop: &str) -> Vec<Value> {
     let mut bridge = Bridge::new();
     let mut line = hello();

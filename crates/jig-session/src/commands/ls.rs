@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, app: &App) -> Outcome {
     view::note_ignored(app);
     let on = args.on.open(app)?;
-    // A broker has told its part in one answer, as the folder has.
+    // A broker has sent its part in one answer, as the folder has.
     let elsewhere = Elsewhere::open(None, &args.fleet, app)?;
     let view = view::load_with(app, elsewhere)?;
     let at = view.at;

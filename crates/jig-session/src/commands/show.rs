@@ -193,7 +193,7 @@ fn rest(document: &Map<String, Value>) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// The values below a field that are told nowhere else; null is unknown, and nothing is told of it. `kind` is the way
+/// The values below a field that are shown nowhere else; null is unknown, and is not shown. `kind` is the way
 /// with `*` for any place of a list.
 fn leaves(way: &str, kind: &str, value: &Value, lines: &mut Vec<(String, String)>) {
     match value {

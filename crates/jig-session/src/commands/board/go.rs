@@ -85,7 +85,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other || (real(one).is_some() && real(one) == real(other))
 }
 
-/// Into the terminal's clipboard. tmux takes no such wish of a program in a pane unless it is told to, but it has a
+/// Into the terminal's clipboard. tmux takes no such request of a program in a pane unless it is set to, but it has a
 /// command of its own for it.
 pub(super) fn copy(shared: &Shared, text: String) {
     let in_tmux = shared.app.var("TMUX").is_some();

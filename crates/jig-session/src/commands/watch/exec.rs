@@ -38,7 +38,7 @@ impl Outlets {
     /// Makes ready what was asked for.
     ///
     /// # Errors
-    /// When a person is to be told and there is neither a desktop nor a terminal.
+    /// When a person is to be notified and there is neither a desktop nor a terminal.
     pub(super) fn open(app: &App, exec: Option<&str>, notify: bool) -> Result<Self, Failure> {
         let desktop = notify.then(|| Desktop::find(app)).transpose()?;
         let queue = (exec.is_some() || desktop.is_some()).then(start);
@@ -104,7 +104,7 @@ fn shell(exec: &str, notice: &Notice, json: bool) -> Job {
     shell
 }
 
-/// What the command is told; unknown is empty.
+/// What the command is given; unknown is empty.
 fn variables(notice: &Notice) -> Vec<(&'static str, String)> {
     let row = &notice.row;
     let text = |value: &Option<String>| value.clone().unwrap_or_default();

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         first.at
     };
     if let Some(elsewhere) = &watch.elsewhere {
-        // What other machines have to say is told before everything that was there counts as told.
+        // What other machines have is reported before everything that was there counts as reported.
         elsewhere.settle();
         let again = follow.look()?;
         watch.look(&again)?;
@@ -143,7 +143,7 @@ struct Watch<'a> {
     outlets: Outlets,
     notices: Notices,
     elsewhere: Option<Followed>,
-    /// Everything that was there has been told.
+    /// Everything that was there has been reported.
     ready: bool,
 }
 
@@ -151,7 +151,7 @@ impl Watch<'_> {
     fn look(&mut self, view: &View) -> Result<(), Failure> {
         let theirs = self.elsewhere.as_ref().map(Followed::look).unwrap_or_default();
         let listed = view.listed(self.all).map(|session| &session.row).chain(&theirs.rows);
-        // A session that no longer matches is told one last time, so that its line says what it does now.
+        // A session that no longer matches is reported one last time, so that its line says what it does now.
         let (followed, matching): (Vec<Row>, Vec<bool>) = listed
             .map(|row| (row, self.narrow.takes(row)))
             .filter(|(row, matches)| *matches || self.tracker.follows(row))
