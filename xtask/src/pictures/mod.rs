@@ -31,7 +31,7 @@ struct Shot {
 }
 
 const SHOTS: &[Shot] = &[
-    Shot { name: "board", size: (100, 22), command: "jig-session board", keys: &[], ready: "Gemini 4" },
+    Shot { name: "board", size: (100, 13), command: "jig-session board", keys: &[], ready: "Gemini 4" },
     Shot {
         name: "board-session",
         size: (100, 22),
