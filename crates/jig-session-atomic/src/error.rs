@@ -225,7 +225,7 @@ const ERRNOS: [(i32, &str, &str); 30] = [
     (Errno::DQUOT.raw_os_error(), "EDQUOT", "free some of your quota on that file system"),
     (Errno::ROFS.raw_os_error(), "EROFS", "that file system is mounted read-only: mount it read-write"),
     (Errno::IO.raw_os_error(), "EIO", "look for disk errors in the system's log"),
-    (Errno::ACCESS.raw_os_error(), "EACCES", "make the folder yours again: chmod 700 on it"),
+    (Errno::ACCESS.raw_os_error(), "EACCES", "it, or a folder above it, is closed to you: chmod u+rwx on that one"),
     (
         Errno::PERM.raw_os_error(),
         "EPERM",

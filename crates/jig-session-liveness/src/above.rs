@@ -14,22 +14,25 @@ const HOSTS: &[&str] = &[
     // The first process, and what supervises services and containers.
     "init", "systemd", "(sd-pam)", "launchd", "containerd-shim*", "conmon", "dockerd", "docker-init", "tini",
     "dumb-init", "catatonit", "runsv", "runsvdir", "s6-svscan", "s6-supervise", "supervisord", "cron", "crond", "atd",
-    "anacron", "inetd", "xinetd",
+    "anacron", "inetd", "xinetd", "lxc-start", "[lxc monitor]*", "systemd-nspawn", "machined", "PM2 v*", "pm2",
+    "Runner.Worker", "Runner.Listener", "gitlab-runner", "act_runner", "buildkite-agen*",
     // Logins.
     "login", "sshd", "sshd-session", "sshd-auth", "dropbear", "getty", "agetty", "mosh-server", "etserver",
-    "etterminal", "gdm-session-wor*", "sddm-helper", "lightdm", "xrdp-sesman", "qrexec-agent",
+    "etterminal", "gdm-session-wor*", "sddm-helper", "lightdm", "xrdp-sesman", "qrexec-agent", "greetd",
+    "ly", "ly-dm", "lemurs", "xinit", "startx", "tailscaled", "teleport", "coder", "in.telnetd", "telnetd",
     // Multiplexers.
     "tmux*", "screen", "SCREEN", "zellij", "tmate", "dtach", "abduco", "dvtm", "byobu", "shpool", "zmx",
-    "wezterm-mux-server", "iTermServer*",
+    "herdr", "tmux-rs", "psmux", "cmux", "wezterm-mux-server", "iTermServer*",
     // Terminals.
     "alacritty", "kitty", "foot", "footclient", "ghostty", "wezterm-gui", "xterm", "urxvt", "rxvt", "urxvtd", "st",
     "konsole", "yakuake", "gnome-terminal*", "kgx", "ptyxis*", "gnome-console", "terminator", "tilix",
     "xfce4-terminal", "lxterminal", "mate-terminal", "qterminal", "deepin-terminal", "terminology", "cool-retro-term",
     "guake", "tilda", "rio", "contour", "hyper", "tabby", "warp", "warp-terminal", "wave", "Terminal", "iTerm2",
+    "mlterm", "zutty", "havoc", "termite", "sakura", "roxterm", "Eterm", "aterm", "blackbox*", "io.elementary.t*",
     "kmscon", "fbterm", "ttyd", "gotty", "WindowsTerminal", "conhost", "OpenConsole", "Relay*",
     // Editors with a terminal of their own.
-    "code", "code-insiders", "codium", "cursor", "windsurf", "zed", "zed-editor", "emacs", "emacsclient", "vim",
-    "nvim", "kak", "kate", "idea", "pycharm", "goland", "webstorm", "clion", "rider", "rustrover", "phpstorm",
+    "code", "code-insiders", "codium", "cursor", "windsurf", "zed", "zed-editor", "emacs*", "vim*",
+    "gvim", "nvim", "lapce", "jupyter-*", "kak", "kate", "idea", "pycharm", "goland", "webstorm", "clion", "rider", "rustrover", "phpstorm",
     // Desktops.
     "gnome-shell", "plasmashell", "kwin_wayland", "kwin_x11", "sway", "i3", "Hyprland", "niri", "river", "labwc",
     "openbox", "awesome", "bspwm", "dwm", "xfwm4", "xfce4-panel", "cinnamon", "budgie-panel", "WindowServer",
@@ -40,7 +43,8 @@ const HOSTS: &[&str] = &[
 #[rustfmt::skip]
 const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "zsh", "fish", "ksh", "ksh93", "mksh", "oksh", "yash", "ash", "csh", "tcsh", "rc", "es",
-    "elvish", "nu", "xonsh", "osh", "pwsh", "powershell", "cmd", "busybox", "toybox",
+    "elvish", "nu", "xonsh", "osh", "ysh", "brush", "nsh", "rbash", "lksh", "pwsh", "powershell", "cmd", "busybox",
+    "toybox",
 ];
 
 /// Programs that run another one as their work and do nothing of their own.
@@ -54,6 +58,17 @@ const WRAPPERS: &[&str] = &[
     "dbus-run-sessio*", "dotenv", "direnv", "mise", "asdf", "nix", "nix-shell", "npm", "npm *", "npx", "pnpm", "yarn",
     "bunx", "corepack", "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "rye", "make", "gmake", "just", "task",
     "cargo", "jig-session",
+    // Other versions and environments of an interpreter.
+    "fnm", "nodenv", "rtx", "proto", "vfox", "hermit", "volta", "volta-shim", "pnpx", "pnpm *", "bunx *", "tsx",
+    "ts-node", "nodemon", "pipenv", "conda", "mamba", "micromamba", "pixi", "devbox", "devenv", "rbenv", "pyenv",
+    "bundle", "mix", "gradle", "mvn",
+    // Secrets put into an environment.
+    "op", "doppler", "aws-vault", "chamber", "dotenvx", "infisical", "sops", "envchain", "vault", "teller",
+    // Another user, other resources, another network, a look at what runs.
+    "gosu", "su-exec", "numactl", "cpulimit", "choom", "ssh-agent", "gpg-agent", "rlwrap", "torsocks", "proxychains4",
+    "perf", "gdb", "valgrind", "rr", "heaptrack", "hyperfine", "xvfb-run", "landrun", "distrobox", "toolbox",
+    // Several programs at once.
+    "mprocs", "overmind", "hivemind", "foreman", "honcho", "concurrently", "turbo", "nx", "lerna", "bacon",
 ];
 
 /// Interpreters: the script they run identifies them.
@@ -175,8 +190,15 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Whether a shell's command line names something to run.
-fn runs_script(line: &[String]) -> bool {
+/// Whether a program of this name is a shell.
+#[must_use]
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name.trim_start_matches('-'))
+}
+
+/// Whether a shell's command line names something to run: a script, or the text after `-c`. Else it reads its commands.
+#[must_use]
+pub fn runs_script(line: &[String]) -> bool {
     let mut words = line.iter().skip(1).map(String::as_str).peekable();
     if line.first().is_some_and(|word| ["busybox", "toybox"].contains(&file_name(word))) {
         words.next();
@@ -185,8 +207,14 @@ fn runs_script(line: &[String]) -> bool {
         match word {
             "--" => return words.next().is_some(),
             "-" => return false,
-            "--rcfile" | "--init-file" | "--config" | "--env-config" => _ = words.next(),
-            "--command" | "--commands" | "--init-command" | "-File" | "-file" | "/c" | "/C" => return true,
+            // These take a word, and commands are still read afterwards.
+            "--rcfile" | "--init-file" | "--config" | "--env-config" | "--plugin-config" | "--init-command" | "-C"
+            | "--execute" | "-e"
+                if takes_word(word, line) =>
+            {
+                _ = words.next()
+            }
+            "--command" | "--commands" | "-File" | "-file" | "/c" | "/C" => return true,
             _ if word.starts_with("--") => {
                 if word.starts_with("--command=") {
                     return true;
@@ -211,6 +239,16 @@ fn runs_script(line: &[String]) -> bool {
         }
     }
     false
+}
+
+/// Whether an option takes the next word. `-C` does for fish, `-e` for nu; to other shells both are switches.
+fn takes_word(option: &str, line: &[String]) -> bool {
+    let shell = line.first().map_or("", |word| file_name(word.trim_start_matches('-')));
+    match option {
+        "-C" => shell == "fish",
+        "-e" => shell == "nu",
+        _ => true,
+    }
 }
 
 #[cfg(test)]
@@ -277,6 +315,10 @@ mod tests {
             (&["sh: /bin/sh -c a", "cron: /usr/sbin/cron -f"], Some(0)),
             (&["bash: bash a.sh", "gnome-terminal-: /usr/libexec/gnome-terminal-server"], Some(0)),
             (&["bash: bash a.sh", "wezterm-mux-ser: wezterm-mux-server --daemonize"], Some(0)),
+            (&["bash: bash a.sh", "op: op run -- bash a.sh", "zsh: -zsh"], Some(0)),
+            (&["bash: bash a.sh", "volta-shim: volta-shim x", "tailscaled: tailscaled be-child ssh"], Some(0)),
+            (&["bash: bash a.sh", "PM2 v6.0.5: God : PM2 v6.0.5: God Daemon"], Some(0)),
+            (&["zsh: -zsh", "emacs-29.4: emacs-29.4"], Some(0)),
             (&["tmux: server: tmux new-session -d"], None),
             (&[], None),
         ] {
@@ -323,6 +365,13 @@ mod tests {
             ("bash -lc true", true),
             ("zsh -ic true", true),
             ("fish --command true", true),
+            ("fish --init-command true", false),
+            ("fish -C true", false),
+            ("fish -C true a.fish", true),
+            ("bash -C a.sh", true),
+            ("nu --config /x", false),
+            ("nu -e ls", false),
+            ("bash -e a.sh", true),
             ("busybox sh", false),
             ("busybox sh a.sh", true),
             ("/bin/busybox ash -c x", true),

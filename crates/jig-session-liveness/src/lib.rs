@@ -29,7 +29,7 @@ mod verdict;
 
 pub use jig_session_schema::row::Verdict;
 
-pub use above::{agent_above, hosts_sessions, is_in_tmux, shows_in_last};
+pub use above::{agent_above, hosts_sessions, is_in_tmux, is_shell, runs_script, shows_in_last};
 pub use evidence::{Evidence, Probe, Record};
 pub use identity::{ProbeError, Process, ProcessState};
 pub use machine::{Machine, Probes};

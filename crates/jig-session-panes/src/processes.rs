@@ -1,6 +1,6 @@
 //! What the table of processes says of a pane's terminal, as a pure function over that table.
 
-use jig_session_liveness::TerminalProcess;
+use jig_session_liveness::{TerminalProcess, runs_script};
 
 use crate::classify::TerminalProcesses;
 
@@ -64,27 +64,6 @@ fn is_shell(process: &TerminalProcess) -> bool {
     crate::classify::is_shell(&process.name)
 }
 
-/// `bash w.sh`, `sh -c '…'`: a shell that does not read its commands from the terminal.
-fn runs_script(command: &[String]) -> bool {
-    let mut words = command.iter().skip(1);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O" => {
-                words.next();
-            }
-            "-" | "--" => return words.next().is_some(),
-            _ if word.starts_with("--") => {}
-            _ if word.starts_with(['-', '+']) => {
-                if word.contains('c') {
-                    return true;
-                }
-            }
-            _ => return true,
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,16 +125,5 @@ mod tests {
         processes[1].terminal = 2;
         assert_eq!(on_terminal(10, &processes, &agent).map(|(found, _)| found.agent), Some(None));
         assert_eq!(on_terminal(9, &processes, &agent), None);
-    }
-
-    #[test]
-    fn shells_that_read_from_the_terminal() {
-        let script = |line: &str| runs_script(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        for line in ["bash", "-bash", "bash --norc", "zsh -il", "bash --rcfile x -i", "sh -o vi", "bash -"] {
-            assert!(!script(line), "{line}");
-        }
-        for line in ["bash w.sh", "sh -c x", "bash -lc x", "bash --norc w.sh", "bash -o pipefail w.sh", "sh -- w.sh"] {
-            assert!(script(line), "{line}");
-        }
     }
 }

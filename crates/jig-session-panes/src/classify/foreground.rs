@@ -74,7 +74,9 @@ pub(super) fn in_shell(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Class
         let gone = others && found.status == PaneStatus::Idle;
         return if gone { active("an agent's old frame") } else { found };
     }
-    if shell::question(last) || shell::asks_for_text(last) || dialog(screen.lines()) {
+    // What is typed behind a prompt is nobody's question, though something may share the terminal with that shell.
+    let typed = others && shell::names_itself(last);
+    if !typed && (shell::question(last) || shell::asks_for_text(last) || dialog(screen.lines())) {
         return attention("question");
     }
     if pane.alternate {
@@ -94,7 +96,9 @@ fn alone(pane: &PaneObservation<'_>, screen: &Screen<'_>) -> Classification {
     let row = screen.before_cursor();
     let prompt = shell::prompt(row);
     let waits = match processes.line_editor {
-        Some(reads) if shell::edits_lines(pane.command) => reads && (prompt || !shell::question(row)),
+        Some(reads) if shell::edits_lines(pane.command) => {
+            reads && (prompt || shell::begins_with_sign(row) || !(row.trim().is_empty() || shell::question(row)))
+        }
         _ => prompt,
     };
     if waits && !processes.script {

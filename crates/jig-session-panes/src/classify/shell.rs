@@ -2,11 +2,16 @@
 
 use super::screen::{has, is_blank, trimmed};
 
-/// Foreground commands that wait at a prompt unless they ask something.
-const SHELLS: [&str; 16] = [
-    "", "bash", "zsh", "sh", "fish", "dash", "ksh", "mksh", "ash", "nu", "pwsh", "xonsh", "elvish", "tcsh", "csh",
-    "login",
-];
+/// Whether a foreground command waits at a prompt unless it asks something. A login that tmux shows is one too, and what
+/// it cannot name.
+fn is_shell(name: &str) -> bool {
+    ["", "login"].contains(&name) || jig_session_liveness::is_shell(name)
+}
+
+/// Shells of which the terminal's mode says nothing: `sh` may have no line editor, and the Korn shells use theirs for the
+/// builtin `read` too.
+const COOKED: [&str; 15] =
+    ["", "sh", "dash", "ash", "busybox", "toybox", "rc", "es", "cmd", "login", "ksh", "ksh93", "mksh", "oksh", "lksh"];
 
 /// Commands that show another machine's or another user's terminal, or start a program for it.
 const CARRIERS: [&str; 14] = [
@@ -85,7 +90,7 @@ pub(crate) fn kind(command: &str) -> Kind {
     // A login shell's name begins with a dash.
     let name = command.trim_start_matches('-').to_ascii_lowercase();
     let in_list = |list: &[&str]| list.contains(&name.as_str());
-    if in_list(&SHELLS) {
+    if is_shell(&name) {
         Kind::Shell
     } else if in_list(&CARRIERS) {
         Kind::Carrier
@@ -115,12 +120,25 @@ pub(crate) fn prompt(line: &str) -> bool {
     words.next().is_some_and(|first| matches!(first, "$" | "%" | "#" | ">")) || names_itself(line)
 }
 
-/// Whether a line begins with a prompt that names a machine, a folder or a shell, which nothing but a shell writes.
+/// Whether a line begins with a prompt that names a machine, a folder or a shell, which nothing but a shell writes. The
+/// sign may stand alone behind that name: `/srv/app # ` (busybox), `dev@devbox ~ @ ` (xonsh).
 pub(crate) fn names_itself(line: &str) -> bool {
-    line.split(is_blank)
-        .filter(|word| !word.is_empty())
-        .take(4)
-        .any(|word| word.ends_with(['$', '#', '%', '>', '❯']) && (word.contains(['@', '/', '~']) || names_shell(word)))
+    let mut before = "";
+    line.split(is_blank).filter(|word| !word.is_empty()).take(4).any(|word| {
+        let named = match word {
+            "$" | "#" | "%" | "@" => before.contains(['@', '/', '~']),
+            _ => word.ends_with(['$', '#', '%', '>', '❯']) && (word.contains(['@', '/', '~']) || names_shell(word)),
+        };
+        before = word;
+        named
+    })
+}
+
+/// Whether a line begins as a prompt of nothing but a machine's name does: `devbox% `, `devbox# `. Other programs write
+/// such words too, so it counts only where a line editor is known to read.
+pub(crate) fn begins_with_sign(line: &str) -> bool {
+    let first = line.split(is_blank).next().unwrap_or_default();
+    first.chars().count() > 1 && first.ends_with(['$', '#', '%', '>', '❯', ']', ':']) && !percentage(first)
 }
 
 /// Whether the first word of a line is such a prompt.
@@ -138,14 +156,14 @@ fn percentage(text: &str) -> bool {
 fn names_shell(word: &str) -> bool {
     let name = &word[..word.len() - word.chars().next_back().map_or(0, char::len_utf8)];
     let name = name.split_once('-').map_or(name, |(name, _)| name);
-    !name.is_empty() && SHELLS.contains(&name)
+    !name.is_empty() && is_shell(name)
 }
 
 /// Whether this shell reads its commands through a line editor, so the terminal's mode distinguishes its prompt from
-/// what it runs itself. `sh` may be one that has none.
+/// what it runs itself.
 pub(crate) fn edits_lines(command: &str) -> bool {
     let name = command.trim_start_matches('-');
-    SHELLS.contains(&name) && !["", "sh", "dash", "ash", "login"].contains(&name)
+    is_shell(name) && !COOKED.contains(&name)
 }
 
 /// `[y/N]`, `(yes/no)` at the end of a line, behind words.
@@ -233,6 +251,11 @@ mod tests {
             "(venv) bash-5.2# read the [y/N]",
             "host%",
             "[dev@devbox app]$",
+            "/srv/app #",
+            "/srv/app # git commit -m 'does it?",
+            "dev@devbox ~/app @",
+            "dev@devbox ~/app @ does it?",
+            "~/app> is it?                    12/01/2026 03:00:11 PM",
         ] {
             assert!(prompt(line), "{line}");
         }
@@ -241,6 +264,8 @@ mod tests {
             "test case 3 ... ok",
             "Downloading  41%",
             "C# or F#?",
+            "Overwrite /etc/hosts > /etc/hosts.new? [y/N]",
+            "Delete 3 # lines?",
             "Do you want to proceed? [y/N]",
             "Ok to proceed? (y)",
             "dev@localhost's password:",
@@ -282,6 +307,9 @@ mod tests {
 
     #[test]
     fn kinds() {
+        for shell in ["busybox", "yash", "oksh", "ksh93", "fish", "nu", "xonsh", "rbash", "-bash"] {
+            assert_eq!(kind(shell), Kind::Shell, "{shell}");
+        }
         assert_eq!(kind("-zsh"), Kind::Shell);
         assert_eq!(kind(""), Kind::Shell);
         assert_eq!(kind("sudo"), Kind::Carrier);

@@ -23,6 +23,9 @@ pub(crate) struct Args {}
 
 /// What the check of the state folder is called.
 const STATE: &str = "state folder";
+
+/// The name of the check of pi-king's folder, which another variable names.
+const KING: &str = "pi-king folder";
 /// Errors in the log count for this long.
 const RECENT_MS: i64 = 24 * 3_600_000;
 
@@ -95,9 +98,7 @@ fn folders(places: &Places) -> Vec<Check> {
         ("bus folder", &places.bus, own),
         ("log folder", &places.log, own),
         ("archive folder", &places.king_archive, own),
-        ("pi-king folder", &places.king, |path| {
-            PrivateDir::open_existing(path).map_err(|error| error.named_by(KING_DIR))
-        }),
+        (KING, &places.king, |path| PrivateDir::open_existing(path).map_err(|error| error.named_by(KING_DIR))),
     ];
     all.into_iter().flat_map(|(name, path, open)| folder(name, path, open)).collect()
 }
@@ -111,16 +112,21 @@ fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
         Ok(Some(dir)) => dir,
         Err(error) => return vec![bad(name, error.to_string(), error.hint(), Some(path))],
     };
+    let variable = if name == KING { KING_DIR } else { "JIG_STATE_DIR" };
     let mut checks = Vec::new();
     for notice in dir.notices() {
         let message = format!("{}: {notice}", dir.path().display());
         checks.push(match notice {
             Notice::ModeOpen { .. } => {
-                bad(name, message, Some(format!("chmod 700 {}", dir.path().display())), Some(dir.path()))
+                let hint = format!(
+                    "chmod 700 {}; where that changes nothing, name a folder on another file system with {variable}",
+                    shell_word(dir.path())
+                );
+                bad(name, message, Some(hint), Some(dir.path()))
             }
             Notice::ModesNotHeld => {
-                let hint = "name a folder on another file system with JIG_STATE_DIR";
-                bad(name, message, Some(hint.to_owned()), Some(dir.path()))
+                let hint = format!("name a folder on another file system with {variable}");
+                bad(name, message, Some(hint), Some(dir.path()))
             }
             _ => good(name, message),
         });
@@ -130,6 +136,13 @@ fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
         checks.push(good(name, format!("{} {what}", path.display())));
     }
     checks
+}
+
+/// A path as a word of a shell's command line.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A status file with long lists is about this large.
