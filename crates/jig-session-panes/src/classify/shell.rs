@@ -123,14 +123,18 @@ pub(crate) fn prompt(line: &str) -> bool {
 /// Whether a line begins with a prompt that names a machine, a folder or a shell, which nothing but a shell writes. The
 /// sign may stand alone behind that name: `/srv/app # ` (busybox), `dev@devbox ~ @ ` (xonsh).
 pub(crate) fn names_itself(line: &str) -> bool {
-    let mut before = "";
+    let mut named = false;
     line.split(is_blank).filter(|word| !word.is_empty()).take(4).any(|word| {
-        let named = match word {
-            "$" | "#" | "%" | "@" => before.contains(['@', '/', '~']),
-            _ => word.ends_with(['$', '#', '%', '>', '❯']) && (word.contains(['@', '/', '~']) || names_shell(word)),
+        let place = word.contains(['@', '/', '~']);
+        let end = word.trim_end_matches(['>', '#', '$', '%']);
+        let sign = match word {
+            "$" | "#" | "%" | "@" => named,
+            // A branch or a folder between: `root@devbox /srv (main)# ` (fish), `[dev@devbox app]$ `.
+            _ if named && end.len() < word.len() && end.ends_with([')', ']']) => true,
+            _ => word.ends_with(['$', '#', '%', '>', '❯']) && (place || names_shell(word)),
         };
-        before = word;
-        named
+        named = (place && word.ends_with(|last: char| !"?:".contains(last))) || (named && word.starts_with(['(', '[']));
+        sign
     })
 }
 
@@ -138,7 +142,7 @@ pub(crate) fn names_itself(line: &str) -> bool {
 /// such words too, so it counts only where a line editor is known to read.
 pub(crate) fn begins_with_sign(line: &str) -> bool {
     let first = line.split(is_blank).next().unwrap_or_default();
-    first.chars().count() > 1 && first.ends_with(['$', '#', '%', '>', '❯', ']', ':']) && !percentage(first)
+    first.chars().count() > 1 && first.ends_with(['$', '#', '%', '>', '❯']) && !percentage(first)
 }
 
 /// Whether the first word of a line is such a prompt.
@@ -254,6 +258,8 @@ mod tests {
             "/srv/app #",
             "/srv/app # git commit -m 'does it?",
             "dev@devbox ~/app @",
+            "root@devbox /srv/app (main)# does it?",
+            "[dev@devbox app]$ does it?",
             "dev@devbox ~/app @ does it?",
             "~/app> is it?                    12/01/2026 03:00:11 PM",
         ] {
@@ -302,6 +308,20 @@ mod tests {
             "spinning:",
         ] {
             assert!(!question(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn prompts_of_a_name_alone_are_not_what_a_program_asks() {
+        for (line, prompt) in [
+            ("devbox% does it?", true),
+            ("devbox# read the [y/N]", true),
+            ("41% done?", false),
+            ("Continue: really? [y/N]", false),
+            ("[1/2] keep it?", false),
+            ("$ x", false),
+        ] {
+            assert_eq!(begins_with_sign(line), prompt, "{line}");
         }
     }
 
