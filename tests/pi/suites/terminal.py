@@ -115,6 +115,49 @@ def commands_and_the_panel():
         wait_for(lambda: "still there" in kit.model_requests()[-1]["last"], "Pi goes on")
 
 
+def the_board_in_a_panel():
+    """`/sessions` is the board: the same keys, in Pi's own terminal."""
+    with Kit() as kit:
+        tui = Tmux(kit)
+        session = kit.wait_status()["session"]
+        tui.expect("scripted")
+        tui.say("hello @say hi")
+        kit.wait_status(lambda s: s["state"] == "idle" and s["contextDetail"], "the first answer")
+        tui.say("/sessions")
+        tui.expect("[Sessions]")
+        tui.expect("1 session")
+        expect("attention" not in kit.status(), "our own panel", kit.status())
+        tui.keys("?")
+        tui.expect("Everywhere")
+        tui.keys("Escape")
+        tui.expect_not("Everywhere")
+        tui.keys("Enter")
+        tui.expect("[Work]")
+        for section in ("Context", "Requests", "Evidence"):
+            tui.keys("Tab")
+            tui.expect(f"[{section}]")
+        tui.keys("Escape")
+        tui.expect_not("[Evidence]")
+        tui.keys("2")
+        tui.expect("[Inbox]")
+        tui.keys("3")
+        tui.expect("[Claims]")
+        tui.keys("1", "/")
+        tui.tmux("send-keys", "-l", "nothing-is-called-so")
+        tui.expect("none of 1 session")
+        tui.keys("Escape")
+        tui.expect_not("nothing-is-called-so")
+        # Narrower than any line: Pi would end on a line that is too wide.
+        tui.tmux("resize-window", "-x", "34", "-y", "20")
+        tui.expect("[Sessions]")
+        tui.tmux("resize-window", "-x", "100", "-y", "30")
+        tui.keys("q")
+        tui.expect_not("[Sessions]")
+        tui.say("still there @say yes")
+        wait_for(lambda: "still there" in kit.model_requests()[-1]["last"], "Pi goes on")
+        expect(kit.status()["session"] == session, "the same session", kit.status())
+
+
 def a_panel_closes_when_the_host_dies():
     with Kit() as kit:
         tui = Tmux(kit)
@@ -133,4 +176,4 @@ def a_panel_closes_when_the_host_dies():
         wait_for(lambda: any("on we go" in request["last"] for request in kit.model_requests()), "Pi goes on")
 
 
-main([what_a_reader_sees_of_a_session, commands_and_the_panel, a_panel_closes_when_the_host_dies])
+main([what_a_reader_sees_of_a_session, commands_and_the_panel, the_board_in_a_panel, a_panel_closes_when_the_host_dies])

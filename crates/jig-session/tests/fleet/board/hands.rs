@@ -80,7 +80,10 @@ fn a_goes_to_the_pane_and_y_copies() {
     eventually("the client is attached", || {
         (tmux.run(&["list-clients", "-F", "#{client_session}"]) == "board").then_some(())
     });
+    let mark = env.state_dir().join("seen/s-target");
+    assert!(!mark.exists(), "it was looked at in the list only");
     press(&tmux, &pane, &["a"]);
+    eventually("who goes there has seen it", || mark.exists().then_some(()));
     eventually("the client shows the target", || {
         (tmux.run(&["list-clients", "-F", "#{client_session}"]) == "target").then_some(())
     });
