@@ -55,10 +55,10 @@ def sessions():
     return json.loads(shell("jig-session ls --json"))["sessions"]
 
 
-def begins(program):
+def begins():
     for folder in (home, bin_dir, repo):
         folder.mkdir()
-    shutil.copy(program, bin_dir / "jig-session")
+    shutil.copy(sys.argv[1], bin_dir / "jig-session")
     shell("git init -q -b main")
     said = shell("jig-session ls")
     assert "no live sessions" in said and "jig-session demo" in said and "jig-session run" in said, said
@@ -149,23 +149,20 @@ def takes_it_away():
 
 
 def main():
-    steps = (lambda: begins(sys.argv[1]), plays_the_demo, installs_hooks, has_two_sessions, watches, claims,
-             has_a_status_line, takes_it_away)
-    names = ("begins", "plays_the_demo", "installs_hooks", "has_two_sessions", "watches", "claims", "has_a_status_line",
-             "takes_it_away")
+    steps = (begins, plays_the_demo, installs_hooks, has_two_sessions, watches, claims, has_a_status_line, takes_it_away)
     if shutil.which("tmux") is None or shutil.which("git") is None:
         print("SKIPPED the first ten minutes: tmux or git is missing")
         return 0
     try:
-        for name, step in zip(names, steps):
+        for step in steps:
             begun = time.monotonic()
             step()
-            print(f"ok {name} ({time.monotonic() - begun:.1f} s)", flush=True)
+            print(f"ok {step.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
     finally:
         subprocess.run(["tmux", "-S", socket, "kill-server"], env={**env, "PATH": os.environ["PATH"]},
                        capture_output=True)
         shutil.rmtree(work, ignore_errors=True)
-    print(f"{len(names)} passed")
+    print(f"{len(steps)} passed")
     return 0
 
 

@@ -219,11 +219,9 @@ impl PackagedForm {
 
 /// The names in a list of packages: an entry is a name, or an object or a list that begins with one.
 fn listed(list: &Value) -> impl Iterator<Item = &str> {
-    let name = |entry| {
-        let entry: &Value = entry;
-        entry.as_str().or_else(|| entry.get("source")?.as_str()).or_else(|| entry.get(0)?.as_str())
-    };
-    list.as_array().into_iter().flatten().filter_map(name)
+    let names = list.as_array().into_iter().flatten();
+    names
+        .filter_map(|entry| entry.as_str().or_else(|| entry.get("source")?.as_str()).or_else(|| entry.get(0)?.as_str()))
 }
 
 /// Commands in a configuration file.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jig_session_schema::row::Row;
-use jig_session_schema::status::Reason;
 use jig_session_store::{Condition, by_urgency};
 use jig_session_view::rows;
 use jig_session_view::sanitise::clean;
@@ -64,9 +63,7 @@ impl Records {
 
 fn root(rows: &[&Row]) -> String {
     let conditions: Vec<Condition> = rows.iter().map(|row| Condition::of(row)).collect();
-    let waits =
-        |condition: &&Condition| matches!(condition, Condition::Attention(reason) if *reason != Reason::FINISHED);
-    let state = if conditions.iter().any(|condition| waits(&condition)) {
+    let state = if conditions.iter().any(Condition::waits) {
         State::Blocked
     } else if conditions.contains(&Condition::Busy) {
         State::Working
@@ -132,6 +129,8 @@ mod tests {
     use proptest::prelude::*;
     use termstate_core::scan::{Event, Scanner};
     use termstate_store::Store;
+
+    use jig_session_schema::status::Reason;
 
     use super::*;
 

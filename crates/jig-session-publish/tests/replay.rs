@@ -10,6 +10,7 @@ use jig_session_publish::reduce::{Memory, Occurrence, Order, Session};
 use jig_session_schema::event::Event;
 use jig_session_schema::status::{State, StateFrom, Status};
 use jig_session_schema::time::Timestamp;
+use jig_session_testing::privacy::{private, values};
 use serde_json::{Value, json};
 
 /// One recorded run of an agent.
@@ -260,71 +261,6 @@ fn traces_of_older_versions_end_as_their_sessions_did() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Keys whose texts may be published: names, ids, paths and words that agents made up.
-const PUBLIC: [&str; 40] = [
-    "session_id",
-    "sessionId",
-    "sessionID",
-    "id",
-    "callID",
-    "messageID",
-    "parentID",
-    "cwd",
-    "directory",
-    "worktree",
-    "transcript_path",
-    "transcriptPath",
-    "model",
-    "modelID",
-    "providerID",
-    "display_name",
-    "version",
-    "hook_event_name",
-    "type",
-    "tool_name",
-    "toolName",
-    "tool",
-    "tool_use_id",
-    "tool_call_id",
-    "turn_id",
-    "source",
-    "reason",
-    "trigger",
-    "file_path",
-    "filePath",
-    "path",
-    "current_dir",
-    "project_dir",
-    "level",
-    "name",
-    "status",
-    "notification_type",
-    "agent",
-    "mode",
-    "file",
-];
-
-/// Every text of a payload that nobody but the agent may read.
-fn private<'a>(value: &'a Value, key: &str, texts: &mut Vec<&'a str>) {
-    match value {
-        // Shorter ones are found in anything.
-        Value::String(text) if text.len() >= 8 && !PUBLIC.contains(&key) => texts.push(text),
-        Value::Array(list) => list.iter().for_each(|value| private(value, key, texts)),
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| private(value, key, texts)),
-        _ => {}
-    }
-}
-
-/// Every text of a document, but for its keys.
-fn values<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
-    match value {
-        Value::String(text) => texts.push(text),
-        Value::Array(list) => list.iter().for_each(|value| values(value, texts)),
-        Value::Object(fields) => fields.values().for_each(|value| values(value, texts)),
-        _ => {}
-    }
 }
 
 #[test]

@@ -36,6 +36,12 @@ impl Condition {
         }
     }
 
+    /// Whether a person is held up: a turn that is over and was not seen yet holds nobody up.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        matches!(self, Self::Attention(reason) if *reason != Reason::FINISHED)
+    }
+
     /// Its word: `attention`, `stopped`, `busy`, `idle` or `gone`.
     #[must_use]
     pub fn word(&self) -> &'static str {

@@ -93,11 +93,10 @@ impl std::fmt::Display for StateTerm {
 
 impl StateTerm {
     fn takes(&self, condition: &Condition) -> bool {
-        // A turn that is over and was not seen holds nobody up, and its session is idle.
-        let is_finished = *condition == Condition::Attention(Reason::FINISHED);
         match self {
-            Self::Attention => matches!(condition, Condition::Attention(_)) && !is_finished,
-            Self::Is(Condition::Idle) => *condition == Condition::Idle || is_finished,
+            Self::Attention => condition.waits(),
+            // The session of a turn that is over and was not seen yet is idle.
+            Self::Is(Condition::Idle) => [Condition::Idle, Condition::Attention(Reason::FINISHED)].contains(condition),
             Self::Is(wanted) => wanted == condition,
         }
     }

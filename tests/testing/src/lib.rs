@@ -12,6 +12,7 @@
 #![allow(clippy::disallowed_methods, clippy::missing_panics_doc, reason = "tests read the files that they made")]
 
 pub mod child;
+pub mod privacy;
 mod process;
 
 use std::ffi::{OsStr, OsString};

@@ -18,14 +18,15 @@ use crate::view::{self, View};
 use jig_session_view::sanitise::clean;
 use jig_session_view::table::Style;
 
+/// The variable that names the state folder.
+const STATE_DIR: &str = "JIG_STATE_DIR";
+
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
 
 /// What the check of the state folder is called.
 const STATE: &str = "state folder";
 
-/// The name of the check of pi-king's folder, which another variable names.
-const KING: &str = "pi-king folder";
 /// Errors in the log count for this long.
 const RECENT_MS: i64 = 24 * 3_600_000;
 
@@ -91,28 +92,30 @@ fn environment(places: &Places) -> Vec<Check> {
 /// Every folder is a folder of ours that keeps others out, or not there yet.
 fn folders(places: &Places) -> Vec<Check> {
     let own: Open = |path| PrivateDir::open_own_existing(path);
-    let all: [(&str, &Path, Open); 7] = [
-        (STATE, &places.state_dir, |path| PrivateDir::check_state(path)),
-        ("sessions folder", &places.sessions, own),
-        ("requests folder", &places.requests, own),
-        ("bus folder", &places.bus, own),
-        ("log folder", &places.log, own),
-        ("archive folder", &places.king_archive, own),
-        (KING, &places.king, |path| PrivateDir::open_existing(path).map_err(|error| error.named_by(KING_DIR))),
+    let all: [(&str, &Path, &str, Open); 7] = [
+        (STATE, &places.state_dir, STATE_DIR, |path| PrivateDir::check_state(path)),
+        ("sessions folder", &places.sessions, STATE_DIR, own),
+        ("requests folder", &places.requests, STATE_DIR, own),
+        ("bus folder", &places.bus, STATE_DIR, own),
+        ("log folder", &places.log, STATE_DIR, own),
+        ("archive folder", &places.king_archive, STATE_DIR, own),
+        ("pi-king folder", &places.king, KING_DIR, |path| {
+            PrivateDir::open_existing(path).map_err(|error| error.named_by(KING_DIR))
+        }),
     ];
-    all.into_iter().flat_map(|(name, path, open)| folder(name, path, open)).collect()
+    all.into_iter().flat_map(|(name, path, variable, open)| folder(name, path, variable, open)).collect()
 }
 
 /// Opens and verifies a folder for reading.
 type Open = fn(&Path) -> Result<Option<PrivateDir>, jig_session_atomic::Error>;
 
-fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
+/// `variable` names another folder in its place.
+fn folder(name: &str, path: &Path, variable: &str, open: Open) -> Vec<Check> {
     let dir = match open(path) {
         Ok(None) => return vec![good(name, format!("{} is not there yet", path.display()))],
         Ok(Some(dir)) => dir,
         Err(error) => return vec![bad(name, error.to_string(), error.hint(), Some(path))],
     };
-    let variable = if name == KING { KING_DIR } else { "JIG_STATE_DIR" };
     let mut checks = Vec::new();
     for notice in dir.notices() {
         let message = format!("{}: {notice}", dir.path().display());
@@ -120,7 +123,7 @@ fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
             Notice::ModeOpen { .. } => {
                 let hint = format!(
                     "chmod 700 {}; where that changes nothing, name a folder on another file system with {variable}",
-                    shell_word(dir.path())
+                    jig_session_hooks::shell_word(&dir.path().display().to_string())
                 );
                 bad(name, message, Some(hint), Some(dir.path()))
             }
@@ -136,13 +139,6 @@ fn folder(name: &str, path: &Path, open: Open) -> Vec<Check> {
         checks.push(good(name, format!("{} {what}", path.display())));
     }
     checks
-}
-
-/// A path as a word of a shell's command line.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// A status file with long lists is about this large.

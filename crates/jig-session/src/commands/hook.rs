@@ -136,10 +136,13 @@ fn hear(agent: &Agent, event: Option<&str>, payload: &Payload, app: &App) -> Res
     let mut kept = document(&dir, &name, &session.session);
     let Some(mut process) = Caller::find(agent, kept.as_ref(), &machine) else { return Ok(Vec::new()) };
     if !process.is_kept {
-        // Of two live processes with one session the older has the longer name.
+        // Of two live processes with one session the older has the longer name. Mostly there is no such document, and
+        // the processes above are walked once.
         let other = names::hashed_name(&session.session).and_then(|name| document(&dir, &name, &session.session));
-        if let Some(found) = Caller::find(agent, other.as_ref(), &machine).filter(|found| found.is_kept) {
-            (kept, process) = (other, found);
+        if let Some(other) = other
+            && let Some(found) = Caller::find(agent, Some(&other), &machine).filter(|found| found.is_kept)
+        {
+            (kept, process) = (Some(other), found);
         }
     }
     let own = kept.filter(|_| process.is_kept);

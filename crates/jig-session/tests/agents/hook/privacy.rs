@@ -3,84 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jig_session_testing::privacy::{private, values};
 use serde_json::Value;
 
 use super::call;
 use crate::common::TestEnvironment;
-
-/// Keys whose texts may be published: names, ids, paths and words that agents made up.
-const PUBLIC: [&str; 40] = [
-    "session_id",
-    "sessionId",
-    "sessionID",
-    "id",
-    "callID",
-    "messageID",
-    "parentID",
-    "cwd",
-    "directory",
-    "worktree",
-    "transcript_path",
-    "transcriptPath",
-    "model",
-    "modelID",
-    "providerID",
-    "display_name",
-    "version",
-    "hook_event_name",
-    "type",
-    "tool_name",
-    "toolName",
-    "tool",
-    "tool_use_id",
-    "tool_call_id",
-    "turn_id",
-    "source",
-    "reason",
-    "trigger",
-    "file_path",
-    "filePath",
-    "path",
-    "current_dir",
-    "project_dir",
-    "level",
-    "name",
-    "status",
-    "notification_type",
-    "agent",
-    "mode",
-    "file",
-];
-
-/// Every text of a payload that nobody but the agent may read. Shorter ones are found in anything.
-fn private(value: &Value, key: &str, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) if text.len() >= 8 && !PUBLIC.contains(&key) => {
-            texts.push(text.clone());
-            // As a document, or a log's line, would hold it.
-            texts.push(Value::from(text.as_str()).to_string().trim_matches('"').to_owned());
-        }
-        Value::Array(list) => list.iter().for_each(|value| private(value, key, texts)),
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| private(value, key, texts)),
-        _ => {}
-    }
-}
 
 /// Every file below a folder.
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() { files(&path, out) } else { out.push(path) }
-    }
-}
-
-/// Every text of a document but its keys.
-fn every_text(value: &Value, out: &mut Vec<String>) {
-    match value {
-        Value::String(text) => out.push(text.clone()),
-        Value::Array(list) => list.iter().for_each(|value| every_text(value, out)),
-        Value::Object(fields) => fields.values().for_each(|value| every_text(value, out)),
-        _ => {}
     }
 }
 
@@ -118,8 +51,11 @@ fn search(trace: &Path) -> (usize, usize) {
         let line: Value = serde_json::from_str(line).expect("a line");
         let Some((words, payload)) = recorded(&agent, &line) else { continue };
         // A call remembers nothing but the file: what is not there after it never comes.
-        let mut texts = Vec::new();
-        private(&payload, "", &mut texts);
+        let mut said = Vec::new();
+        private(&payload, "", &mut said);
+        // As it is, and as a document or a log's line would hold it.
+        let escaped = said.iter().map(|text| Value::from(*text).to_string().trim_matches('"').to_owned());
+        let texts: Vec<String> = said.iter().map(|text| (*text).to_owned()).chain(escaped).collect();
         searched.0 += texts.len();
         call(&env, &words.iter().map(String::as_str).collect::<Vec<_>>(), payload.to_string().as_bytes());
         let mut own = Vec::new();
@@ -131,9 +67,9 @@ fn search(trace: &Path) -> (usize, usize) {
             let text = match serde_json::from_str::<Value>(&text) {
                 Ok(document) => {
                     published(&document, &mut public);
-                    let mut values = Vec::new();
-                    every_text(&document, &mut values);
-                    values.join("\n")
+                    let mut texts = Vec::new();
+                    values(&document, &mut texts);
+                    texts.join("\n")
                 }
                 Err(_) => text,
             };
