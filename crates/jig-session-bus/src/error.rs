@@ -69,6 +69,29 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// The word of the error, which also decides the exit code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Refused(refusal) => refusal.code,
+            Self::Folder(error) if error.is_unsafe() => Code::UnsafeDir,
+            Self::Folder(_) | Self::Entry { .. } => Code::Io,
+            Self::OutOfTime => Code::Timeout,
+        }
+    }
+
+    /// What can be done about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(refusal) => refusal.hint.clone(),
+            Self::Folder(error) => error.hint(),
+            Self::OutOfTime | Self::Entry { .. } => None,
+        }
+    }
+}
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))

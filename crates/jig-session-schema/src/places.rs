@@ -23,6 +23,14 @@ impl Environment {
         self
     }
 
+    /// The same without some variables.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Self {
+        let mut rest = self.clone();
+        rest.variables.retain(|(name, _)| !names.iter().any(|without| name == without));
+        rest
+    }
+
     /// From texts, for tests.
     pub fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self::new(variables.into_iter().map(|(name, value)| (name.into(), value.into())))

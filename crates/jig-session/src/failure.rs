@@ -136,6 +136,42 @@ impl From<jig_session_publish::serve::Error> for Failure {
     }
 }
 
+impl From<jig_session_bus::Error> for Failure {
+    fn from(error: jig_session_bus::Error) -> Self {
+        use jig_session_bus::Error;
+        match error {
+            Error::Folder(error) => error.into(),
+            Error::OutOfTime => Self::new(Code::Timeout, error.to_string()),
+            Error::Refused(refusal) => {
+                let mut failure = Self::new(refusal.code, refusal.message).candidates(refusal.candidates);
+                failure.hint = refusal.hint;
+                failure
+            }
+            Error::Entry { path, problem } => Self::new(Code::Io, format!("cannot read {}: {problem}", path.display()))
+                .path(path)
+                .errno(problem.errno),
+        }
+    }
+}
+
+impl From<jig_session_actor::Error> for Failure {
+    fn from(error: jig_session_actor::Error) -> Self {
+        use jig_session_actor::Error;
+        match error {
+            Error::Bus(error) => error.into(),
+            Error::Repository(error) => error.into(),
+            other => {
+                let mut failure = Self::new(other.code(), other.to_string());
+                failure.hint = other.hint();
+                if let Error::WorkingFolder(error) = other {
+                    failure.errno = error.raw_os_error();
+                }
+                failure
+            }
+        }
+    }
+}
+
 impl From<jig_session_git::Error> for Failure {
     fn from(error: jig_session_git::Error) -> Self {
         Self::new(Code::Io, error.to_string()).path(error.path()).errno(error.errno())

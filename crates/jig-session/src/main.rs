@@ -13,7 +13,6 @@ mod follow;
 mod manual;
 mod on;
 mod select;
-mod stdin;
 mod view;
 
 use std::process::ExitCode;

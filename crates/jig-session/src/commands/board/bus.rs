@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jig_session_actor::{Actor, Options};
 use jig_session_board::{Bus, Event, Tab};
 use jig_session_bus::{Call, limits, tool};
 use jig_session_schema::bus_result::BusResult;
@@ -11,7 +12,7 @@ use jig_session_store::{Hints, Nudge};
 
 use super::Shared;
 use crate::app::App;
-use crate::commands::bus::{Actor, Options, Surface};
+use crate::commands::bus;
 use crate::failure::Failure;
 
 /// The pause between two looks while mail or claims are on the screen, and while they are not.
@@ -57,7 +58,7 @@ pub(super) fn start(shared: &Shared) -> Nudge {
 }
 
 fn find(app: &App, joins: bool) -> Result<Actor, Failure> {
-    Actor::find(app, &Options { joins, ..Options::default() }, Surface::CommandLine)
+    bus::find(app, &Options { joins, ..Options::default() })
 }
 
 /// The folders in which something of the bus changes: records, claims, one's own inbox.
@@ -98,7 +99,7 @@ pub(super) fn release(app: &App, path: String) -> String {
 
 fn perform(app: &App, joins: bool, call: &Call) -> String {
     let joins = joins && find(app, false).is_ok_and(|actor| look(&actor).is_ok_and(|bus| bus.status.me.is_none()));
-    match find(app, joins).and_then(|actor| actor.perform(call)) {
+    match find(app, joins).and_then(|actor| Ok(actor.perform(call)?)) {
         Ok(done) => tool::line(&done.result),
         Err(failure) => failure.message,
     }

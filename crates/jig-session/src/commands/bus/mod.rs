@@ -1,20 +1,19 @@
 //! `jig-session bus`: the members of a repository's bus, their mail and their claims.
 
-mod actor;
 mod hook;
 mod send;
 mod wait;
 
 use std::path::PathBuf;
 
-use jig_session_bus::{Call, Done};
-use jig_session_schema::bus_result::BusResult;
-use jig_session_view::bus;
+use jig_session_actor::{Actor, Options, Surface};
+use jig_session_bus::{Call, Done, Room, units};
+use jig_session_schema::bus_result::{BusResult, MessageView};
+use jig_session_view::{bus, sanitise};
 
 use crate::app::App;
-use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 
-pub(crate) use actor::{Actor, Options, Surface};
 pub(crate) use hook::fast;
 
 #[derive(clap::Args, Debug)]
@@ -157,7 +156,7 @@ pub(crate) fn run(args: &Args, app: &App) -> Outcome {
         Action::Guard { agent } => return hook::guard(agent, args.named.as_deref(), app),
         Action::Notice { agent, event } => return hook::notice(agent, event, args.named.as_deref(), app),
     };
-    let actor = Actor::find(app, &options, Surface::CommandLine)?;
+    let actor = find(app, &options)?;
     let done = actor.perform(&call)?;
     finish(app, done)
 }
@@ -198,20 +197,14 @@ fn print(app: &App, result: &BusResult) -> Result<(), Failure> {
     Ok(())
 }
 
-impl From<jig_session_bus::Error> for Failure {
-    fn from(error: jig_session_bus::Error) -> Self {
-        use jig_session_bus::Error;
-        match error {
-            Error::Folder(error) => error.into(),
-            Error::OutOfTime => Self::new(Code::Timeout, error.to_string()),
-            Error::Refused(refusal) => {
-                let mut failure = Self::new(refusal.code, refusal.message).candidates(refusal.candidates);
-                failure.hint = refusal.hint;
-                failure
-            }
-            Error::Entry { path, problem } => Self::new(Code::Io, format!("cannot read {}: {problem}", path.display()))
-                .path(path)
-                .errno(problem.errno),
-        }
-    }
+/// Finds who acts through the command line.
+pub(crate) fn find(app: &App, options: &Options<'_>) -> Result<Actor, Failure> {
+    let room = if app.json { Room::output(json_units) } else { Room::output(bus::units) };
+    Ok(Actor::find(&app.environment(), options, Surface::CommandLine { room })?)
+}
+
+/// What a message takes of an output with `--json`, with the comma behind it.
+fn json_units(message: &MessageView) -> usize {
+    let text = serde_json::to_string(message).unwrap_or_default();
+    units(&sanitise::escape_json(&text)) + 1
 }

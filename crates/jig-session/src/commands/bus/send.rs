@@ -4,12 +4,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use jig_session_actor::{Actor, Options};
 use jig_session_atomic::open_file;
 use jig_session_bus::{Call, Code as Word, Done, text as rules, view};
 use jig_session_schema::bus_result::{BusResult, MemberState};
 
 use super::wait::Mail;
-use super::{Actor, Options, Surface, finish};
+use super::{find, finish};
 use crate::app::App;
 use crate::failure::{Code, Failure, Outcome};
 
@@ -46,7 +47,7 @@ const MOST: u64 = 64 * 1024;
 pub(crate) fn run(args: &Args, options: &Options<'_>, app: &App) -> Outcome {
     let text = text(args)?;
     let wait = args.wait.map(seconds).transpose()?;
-    let actor = Actor::find(app, options, Surface::CommandLine)?;
+    let actor = find(app, options)?;
     let call = Call::Send {
         to: args.to.clone(),
         text,

@@ -2,20 +2,21 @@
 
 use std::time::{Duration, Instant};
 
+use jig_session_actor::{Actor, Options};
 use jig_session_bus::{Code as Word, Done, Mark, limits, previews};
 use jig_session_schema::bus::Message;
 use jig_session_schema::bus_result::{BusResult, MessageView, WaitResult, WatchResult};
 use jig_session_store::Hints;
 
 use super::send::seconds;
-use super::{Actor, Options, Surface, finish, print};
+use super::{find, finish, print};
 use crate::app::App;
 use crate::failure::{Failure, Outcome};
 
 /// Waits until there is unread mail; what is there already ends the wait at once.
 pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'_>, app: &App) -> Outcome {
     let timeout = timeout.map(seconds).transpose()?;
-    let actor = Actor::find(app, options, Surface::CommandLine)?;
+    let actor = find(app, options)?;
     let end = timeout.map(|timeout| Instant::now() + timeout);
     let mut mail = Mail::of(&actor)?;
     loop {
@@ -46,7 +47,7 @@ pub(crate) fn wait(timeout: Option<f64>, kind: Option<&str>, options: &Options<'
 /// Reports new mail, one report a burst. With `follow` it goes on until it is ended.
 pub(crate) fn watch(follow: bool, options: &Options<'_>, app: &App) -> Outcome {
     app.end_with_reader();
-    let actor = Actor::find(app, options, Surface::CommandLine)?;
+    let actor = find(app, options)?;
     let mut mark = Mark::default();
     let mut mail = Mail::of(&actor)?;
     loop {

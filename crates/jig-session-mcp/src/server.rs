@@ -6,24 +6,25 @@
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jig_session_bus::{Bus, System, Taken, World, tool};
+use jig_session_actor::{Actor, Error, Options, Surface};
+use jig_session_bus::{Bus, Code, System, Taken, World, tool};
 use jig_session_schema::bus_result::FailedCall;
 use jig_session_schema::limits::{HEARTBEAT, LINE_BYTES};
 use jig_session_schema::names;
+use jig_session_schema::places::Environment;
 use serde_json::{Map, Value, json};
 
-use super::rpc::{self, Message};
-use crate::app::App;
-use crate::commands::bus::{Actor, Options, Surface};
-use crate::failure::{Code, Exit, Failure, Outcome};
+use crate::rpc::{self, Message};
 
 /// Versions of the protocol that are spoken, the newest one first: what differs between them is not used here.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Serves until the client closes stdin.
-pub(crate) fn run(app: &App) -> Outcome {
-    let app = App { env: app.env.clone(), json: true, color: false };
-    let state = Arc::new(State { surface: own_id(&System::new()), app, joined: Mutex::default() });
+/// Serves until the client closes stdin or reads no more. `env` is this process's environment.
+///
+/// # Errors
+/// When stdin cannot be read or stdout not be written.
+pub fn serve(env: Environment) -> io::Result<()> {
+    let state = Arc::new(State { surface: own_id(&System::new()), env, joined: Mutex::default() });
     let beats = Arc::clone(&state);
     // It ends with the process.
     std::thread::spawn(move || {
@@ -32,19 +33,16 @@ pub(crate) fn run(app: &App) -> Outcome {
             beats.beat();
         }
     });
-    let served = serve(&state, io::stdin().lock(), io::stdout().lock());
+    let answered = answer_lines(&state, io::stdin().lock(), io::stdout().lock());
     state.end();
-    match served {
+    match answered {
         // A client that goes has not been failed.
-        Ok(()) => Ok(Exit::OK),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::OK),
-        Err(error) => {
-            Err(Failure::new(Code::Io, format!("the MCP connection failed: {error}")).errno(error.raw_os_error()))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
     }
 }
 
-fn serve(state: &State, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+fn answer_lines(state: &State, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -93,7 +91,7 @@ fn own_id(world: &System) -> String {
 }
 
 struct State {
-    app: App,
+    env: Environment,
     /// The id of last resort.
     surface: String,
     /// Who this server has acted as last, while it is on the bus.
@@ -131,8 +129,8 @@ impl State {
     }
 
     /// The member this server acts for now; resolved at every call, since one process may begin another session.
-    fn actor(&self) -> Result<Actor, Failure> {
-        Actor::find(&self.app, &Options::default(), Surface::Server { id: self.surface.clone() })
+    fn actor(&self) -> Result<Actor, Error> {
+        Actor::find(&self.env, &Options::default(), Surface::Server { id: self.surface.clone() })
     }
 }
 
@@ -170,7 +168,7 @@ impl State {
     fn call(&self, parameters: &Map<String, Value>) -> (Value, Option<Taken>) {
         let actor = match self.actor() {
             Ok(actor) => actor,
-            Err(failure) => return (failed(parameters, &failure, None), None),
+            Err(error) => return (failed(parameters, &error.into(), None), None),
         };
         let unread = || -> Option<u64> {
             let bus: Bus<'_> = actor.bus().ok()?;
@@ -179,11 +177,11 @@ impl State {
         };
         let call = match tool::call(parameters) {
             Ok(call) => call,
-            Err(message) => return (failed(parameters, &Failure::new(Code::Usage, message), unread()), None),
+            Err(message) => return (failed(parameters, &Failure::usage(message), unread()), None),
         };
         let mut done = match actor.perform(&call) {
             Ok(done) => done,
-            Err(failure) => return (failed(parameters, &failure, unread()), None),
+            Err(error) => return (failed(parameters, &error.into(), unread()), None),
         };
         done.add_notes(self.leave_own(&actor));
         let line = done.notes().iter().fold(tool::line(&done.result), |line, note| format!("{line}; {note}"));
@@ -192,6 +190,25 @@ impl State {
         let own = member.is_some_and(|member| member.record.owner == actor.me.owner);
         *self.joined.lock().unwrap_or_else(PoisonError::into_inner) = own.then_some(actor);
         (result(&line, document, done.code.is_some()), done.taken)
+    }
+}
+
+/// Why a call failed.
+struct Failure {
+    code: Code,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    fn usage(message: String) -> Self {
+        Self { code: Code::Usage, message, hint: None }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { code: error.code(), message: error.to_string(), hint: error.hint() }
     }
 }
 

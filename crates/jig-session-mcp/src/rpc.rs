@@ -9,17 +9,17 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 /// The line is no JSON.
-pub(super) const PARSE: i32 = -32700;
+pub(crate) const PARSE: i32 = -32700;
 /// The JSON is no request.
-pub(super) const REQUEST: i32 = -32600;
+pub(crate) const REQUEST: i32 = -32600;
 /// Nobody knows the method.
-pub(super) const METHOD: i32 = -32601;
+pub(crate) const METHOD: i32 = -32601;
 /// The method does not take these parameters.
-pub(super) const PARAMS: i32 = -32602;
+pub(crate) const PARAMS: i32 = -32602;
 
 /// What one message is.
 #[derive(Debug, PartialEq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// A call that waits for an answer.
     Request {
         /// The caller's id, echoed in the answer.
@@ -36,7 +36,7 @@ pub(super) enum Message {
 }
 
 /// A line as messages; `true` when they came as a list and are to be answered as one.
-pub(super) fn read(line: &[u8]) -> (Vec<Message>, bool) {
+pub(crate) fn read(line: &[u8]) -> (Vec<Message>, bool) {
     match json::parse(line) {
         Ok(Value::Array(list)) if !list.is_empty() => (list.into_iter().map(message).collect(), true),
         Ok(value) => (vec![message(value)], false),
@@ -46,7 +46,7 @@ pub(super) fn read(line: &[u8]) -> (Vec<Message>, bool) {
 }
 
 /// The answer to a line that is longer than is read; `line` is its beginning.
-pub(super) fn too_long(line: &[u8], limit: usize) -> Message {
+pub(crate) fn too_long(line: &[u8], limit: usize) -> Message {
     Message::Wrong(failure(&id_in(line), REQUEST, &format!("the message is longer than {limit} bytes")))
 }
 
@@ -79,12 +79,12 @@ fn message(value: Value) -> Message {
 }
 
 /// An answer.
-pub(super) fn success(id: &Value, result: &Value) -> Value {
+pub(crate) fn success(id: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
 /// An answer that nothing was done, and why.
-pub(super) fn failure(id: &Value, code: i32, words: &str) -> Value {
+pub(crate) fn failure(id: &Value, code: i32, words: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": words } })
 }
 
