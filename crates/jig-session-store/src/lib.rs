@@ -23,6 +23,7 @@ mod join;
 mod order;
 mod prune;
 mod seen;
+pub mod select;
 mod status;
 mod store;
 mod view;

@@ -24,7 +24,7 @@ use jig_session_store::Nudge;
 use crate::app::App;
 use crate::broker::FleetArgs;
 use crate::commands::filter::FilterArgs;
-use crate::commands::{king, live, request};
+use crate::commands::{king, live};
 use crate::elsewhere::Elsewhere;
 use crate::failure::{Code, Exit, Failure, Outcome};
 use crate::on::OnArgs;
@@ -259,9 +259,9 @@ fn ask(app: &App, id: &Id, change: &Change) -> String {
         Change::Skill(name, on) => asked.skills(one(name, *on)),
         Change::Reload => asked.reload(Some(true)),
     };
-    match request::ask(app, &row, &asked, ANSWER) {
-        Ok((outcome, answer)) => request::words(outcome, answer.as_ref()),
-        Err(failure) => failure.message,
+    match jig_session_requests::ask(&app.places().requests, &row, &asked, ANSWER) {
+        Ok(reply) => reply.words().to_owned(),
+        Err(error) => error.to_string(),
     }
 }
 
